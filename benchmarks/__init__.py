@@ -1,0 +1,1 @@
+"""Measurements, not tests: each module here has `run()`, which returns its figures by name."""

@@ -1,0 +1,145 @@
+"""OCR: CPU seconds a page and errors of ours, of the old way and of OCRmyPDF, side by side in one run."""
+
+import random
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks._ocr_scores import character_error_rate, word_f1
+from benchmarks._ocr_ways import every_page_as_png, has_ocrmypdf, ocrmypdf, ours
+from tests import pdfs
+
+Way = Callable[[Path, Path], list[str]]
+QUALITIES = (pdfs.CLEAN, pdfs.OFFICE, pdfs.ROUGH, pdfs.FAX)
+PAGES = 4
+ROUNDS = 2
+
+
+@dataclass
+class Measured:
+    """CPU seconds: the least of the rounds for each document, for other work on the machine only adds."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    texts: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, name: str, seconds: float, texts: list[str]) -> None:
+        self.seconds[name] = min(seconds, self.seconds.get(name, seconds))
+        self.texts[name] = texts
+
+    @property
+    def total(self) -> float:
+        return sum(self.seconds.values())
+
+    def all_texts(self) -> list[str]:
+        return [text for name in sorted(self.texts) for text in self.texts[name]]
+
+
+def run() -> dict[str, float]:
+    with tempfile.TemporaryDirectory() as folder:
+        return _scanned(Path(folder)) | _mixed(Path(folder)) | _two_workers(Path(folder))
+
+
+def _page(seed: int) -> list[str]:
+    """As full as the pages cities publish: a heading, items, and some 1,500 characters in paragraphs."""
+    dice = random.Random(seed)
+    lines = [f"REGULAR MEETING OF THE CITY COUNCIL, ITEM {seed}", ""]
+    while len(lines) < 34:
+        lines += [*pdfs.prose(dice.randrange(10_000), dice.randint(1, 5), dice.choice((56, 66, 76))), ""]
+    return lines[:34]
+
+
+def _scanned(folder: Path) -> dict[str, float]:
+    truth: dict[str, list[str]] = {}
+    for at, quality in enumerate(QUALITIES):
+        pages = [_page(100 * at + number) for number in range(PAGES)]
+        (folder / f"scan{at}.pdf").write_bytes(pdfs.scanned(pages, quality, size=11 - at % 2))
+        truth[f"scan{at}"] = ["\n".join(page) for page in pages]
+    ways: list[Way] = [every_page_as_png, ours, *([ocrmypdf] if has_ocrmypdf() else [])]
+    measured = _side_by_side(ways, [folder / f"{name}.pdf" for name in truth])
+    old, new = measured[every_page_as_png], measured[ours]
+    real = [page for name in sorted(truth) for page in truth[name]]
+    rates = {way: character_error_rate(real, measured[way].all_texts()) for way in ways}
+    figures = {
+        "ocr.scanned_vs_png150": old.total / new.total,
+        "ocr.scanned_cer_delta": rates[ours] - rates[every_page_as_png],
+        "ocr.scanned_cer": rates[ours],
+        "ocr.png150_cer": rates[every_page_as_png],
+        "ocr.scanned_cpu_seconds_a_page": new.total / len(real),
+        "ocr.png150_cpu_seconds_a_page": old.total / len(real),
+    }
+    if has_ocrmypdf():
+        figures["ocr.scanned_vs_ocrmypdf"] = measured[ocrmypdf].total / new.total
+        figures["ocr.ocrmypdf_cer"] = rates[ocrmypdf]
+    return figures
+
+
+def _mixed(folder: Path) -> dict[str, float]:
+    """Documents of which three quarters of the pages are digital."""
+    files, truth = [], []
+    for at, quality in enumerate((pdfs.OFFICE, pdfs.FAX)):
+        pages = [_page(1000 + 100 * at + number) for number in range(8)]
+        files.append(folder / f"mixed{at}.pdf")
+        files[-1].write_bytes(pdfs.joined(pdfs.digital(pages[:6]), pdfs.scanned(pages[6:], quality)))
+        truth += ["\n".join(page) for page in pages]
+    measured = _side_by_side([every_page_as_png, ours], files)
+    old, new = measured[every_page_as_png], measured[ours]
+    return {
+        "ocr.mixed_vs_png150": old.total / new.total,
+        "ocr.mixed_f1_delta": word_f1(truth, new.all_texts()) - word_f1(truth, old.all_texts()),
+        "ocr.mixed_f1": word_f1(truth, new.all_texts()),
+    }
+
+
+def _side_by_side(ways: list[Way], files: list[Path]) -> dict[Way, Measured]:
+    """Every way on a document before the next document, so that all of them meet the same machine."""
+    measured = {way: Measured() for way in ways}
+    for file in files * ROUNDS:
+        for way in ways:
+            with tempfile.TemporaryDirectory() as scratch:
+                before = _cpu()
+                texts = way(file, Path(scratch))
+                measured[way].add(file.stem, _cpu() - before, texts)
+    return measured
+
+
+def _cpu() -> float:
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+
+def _two_workers(folder: Path) -> dict[str, float]:
+    """The same documents by one worker and by two; the best of three, for the machine may be busy."""
+    files = []
+    for number in range(4):
+        files.append(folder / f"share{number}.pdf")
+        files[-1].write_bytes(
+            pdfs.scanned([_page(2000 + number * 10 + page) for page in range(3)], pdfs.OFFICE)
+        )
+    ratios = []
+    for _ in range(3):
+        with _pool(1) as one, _pool(2) as two:
+            ratios.append(_wall(one, files) / _wall(two, files))
+    return {"ocr.two_workers": max(ratios)}
+
+
+@contextmanager
+def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
+    with ProcessPoolExecutor(workers) as pool:
+        list(pool.map(abs, range(workers)))
+        yield pool
+
+
+def _wall(pool: ProcessPoolExecutor, files: list[Path]) -> float:
+    started = time.monotonic()
+    list(pool.map(_read, files))
+    return time.monotonic() - started
+
+
+def _read(file: Path) -> int:
+    with tempfile.TemporaryDirectory() as scratch:
+        return len(ours(file, Path(scratch)))

@@ -1,0 +1,300 @@
+"""Every setting of Clerk, read from the environment once; a bad value stops the start with its name."""
+
+import logging
+import math
+import os
+import sys
+import zoneinfo
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import dj_database_url
+import structlog
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management.utils import get_random_secret_key
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
+
+
+def env(name: str, default: str = "") -> str:
+    return os.environ.get(name, default).strip()
+
+
+def envbool(name: str, default: bool = False) -> bool:
+    value = env(name, str(default)).lower()
+    if value not in TRUE | FALSE:
+        raise ImproperlyConfigured(f"{name}={value!r}: expected one of 1, 0, true, false, yes, no, on, off")
+    return value in TRUE
+
+
+def envnumber(name: str, default: float, least: float = 0) -> float:
+    value = env(name, str(default))
+    try:
+        number = float(value)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}={value!r}: expected a number") from error
+    if not math.isfinite(number):
+        raise ImproperlyConfigured(f"{name}={value!r}: expected a number")
+    if number < least:
+        raise ImproperlyConfigured(f"{name}={value!r}: expected at least {least:g}")
+    return number
+
+
+def envint(name: str, default: int, least: int = 0) -> int:
+    number = envnumber(name, default, least)
+    if number != int(number):
+        raise ImproperlyConfigured(f"{name}={number!r}: expected a whole number")
+    return int(number)
+
+
+def envlist(name: str, default: str = "") -> list[str]:
+    return [part.strip() for part in env(name, default).split(",") if part.strip()]
+
+
+def envpath(name: str, default: Path) -> Path:
+    path = Path(env(name) or default).expanduser()
+    return path if path.is_absolute() else BASE_DIR / path
+
+
+def envchoice(name: str, default: str, choices: tuple[str, ...]) -> str:
+    value = env(name, default)
+    if value not in choices:
+        raise ImproperlyConfigured(f"{name}={value!r}: expected one of {', '.join(choices)}")
+    return value
+
+
+# ---- Django -----------------------------------------------------------------------------------------
+
+DEBUG = envbool("DEBUG")
+SECRET_KEY = env("SECRET_KEY")
+if not SECRET_KEY:
+    if not DEBUG:
+        raise ImproperlyConfigured(
+            "SECRET_KEY is not set; set it to a long random text (or DEBUG=1 to try things out)"
+        )
+    SECRET_KEY = get_random_secret_key()
+
+ALLOWED_HOSTS = envlist("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
+CSRF_TRUSTED_ORIGINS = envlist("CSRF_TRUSTED_ORIGINS")
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.humanize",
+    "django.contrib.messages",
+    "django.contrib.sessions",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "django_rq",
+    "sites",
+    "pipeline",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+ROOT_URLCONF = "clerk_project.urls"
+WSGI_APPLICATION = "clerk_project.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+LANGUAGE_CODE = "en-us"
+USE_TZ = True
+TIME_ZONE = env("TIME_ZONE", "UTC")
+if TIME_ZONE not in zoneinfo.available_timezones():
+    raise ImproperlyConfigured(f"TIME_ZONE={TIME_ZONE!r}: expected a name such as America/New_York")
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+LOGIN_URL = "admin:login"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+
+STATIC_URL = "static/"
+STATIC_ROOT = envpath("STATIC_ROOT", BASE_DIR / "staticfiles")
+WHITENOISE_USE_FINDERS = True
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+
+if not DEBUG:
+    SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = envbool("SECURE_COOKIES", True)
+    SECURE_SSL_REDIRECT = envbool("SECURE_SSL_REDIRECT", False)
+    SECURE_HSTS_SECONDS = envint("SECURE_HSTS_SECONDS", 0)
+    # Whether the domain's other hosts are ready for HSTS is not ours to say.
+    SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
+    if envbool("BEHIND_TLS_PROXY"):
+        SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+# ---- Database ---------------------------------------------------------------------------------------
+
+
+def _database() -> dict[str, Any]:
+    url = env("DATABASE_URL") or f"sqlite:///{BASE_DIR / 'var' / 'clerk.sqlite3'}"
+    try:
+        config: dict[str, Any] = dict(dj_database_url.parse(url, conn_max_age=60))
+    except ValueError as error:
+        # The value itself may hold a password.
+        raise ImproperlyConfigured(
+            "DATABASE_URL: expected postgres://user:password@host/name or sqlite:////path/to/file"
+        ) from error
+    if config["ENGINE"] == "django.db.backends.sqlite3":
+        Path(config["NAME"]).parent.mkdir(parents=True, exist_ok=True)
+        # A file, not memory: the tests' worker processes must see it too.
+        config["TEST"] = {"NAME": f"{config['NAME']}.test"}
+        # IMMEDIATE takes the write lock when the transaction opens, so that writers queue instead of failing.
+        config["OPTIONS"] = {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 20,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=20000",
+        }
+    elif config["ENGINE"] != "django.db.backends.postgresql":
+        raise ImproperlyConfigured("DATABASE_URL: Clerk runs on PostgreSQL and on SQLite")
+    return config
+
+
+DATABASES = {"default": _database()}
+
+# ---- Queues -----------------------------------------------------------------------------------------
+
+REDIS_URL = env("REDIS_URL", "redis://127.0.0.1:6379/0")
+if urlsplit(REDIS_URL).scheme not in {"redis", "rediss", "unix"}:
+    raise ImproperlyConfigured(f"REDIS_URL={REDIS_URL!r}: expected redis://, rediss:// or unix://")
+
+# Seconds a job may take. A job that hits its limit is a failure of its document, with the code `timeout`.
+JOB_LIMITS = {
+    "coordinator": envint("COORDINATOR_LIMIT", 5 * 60, 1),
+    "fetch": envint("FETCH_LIMIT", 60 * 60, 1),
+    "ocr": envint("OCR_LIMIT", 20 * 60, 1),
+    "compilation": envint("COMPILATION_LIMIT", 30 * 60, 1),
+    "extraction": envint("EXTRACTION_LIMIT", 60 * 60, 1),
+    "deploy": envint("DEPLOY_LIMIT", 10 * 60, 1),
+}
+# `high` carries the coordinators; each other queue carries the jobs of its stage.
+RQ_QUEUES = {
+    queue: {"URL": REDIS_URL, "DEFAULT_TIMEOUT": JOB_LIMITS[limit], "DEFAULT_RESULT_TTL": 3600}
+    for queue, limit in {
+        "high": "coordinator",
+        "fetch": "fetch",
+        "ocr": "ocr",
+        "compilation": "compilation",
+        "extraction": "extraction",
+        "deploy": "deploy",
+    }.items()
+}
+RQ = {"WORKER_CLASS": "pipeline.worker.PipelineWorker"}
+# The queue pages are mounted by clerk_project/urls.py, behind a permission; these would only ask for staff.
+RQ_SHOW_ADMIN_LINK = False
+
+# ---- Pipeline ---------------------------------------------------------------------------------------
+
+STORAGE_DIR = envpath("STORAGE_DIR", BASE_DIR / "var" / "storage")
+# Where machines share what is in STORAGE_DIR, such as s3://bucket/prefix. Empty: this folder is all.
+STORAGE_URL = env("STORAGE_URL")
+if STORAGE_URL and urlsplit(STORAGE_URL).scheme != "s3":
+    raise ImproperlyConfigured(f"STORAGE_URL={STORAGE_URL!r}: expected s3://bucket/prefix")
+DEPLOY_DIR = envpath("DEPLOY_DIR", BASE_DIR / "var" / "deployed")
+# Where databases are published, in order. Empty: in DEPLOY_DIR.
+DEPLOY_TARGETS = envlist("DEPLOY_TARGETS")
+AFTER_DEPLOY_COMMAND = env("AFTER_DEPLOY_COMMAND")
+WEBHOOK_ATTEMPTS = envint("WEBHOOK_ATTEMPTS", 6, 1)
+WEBHOOK_TIMEOUT_SECONDS = envnumber("WEBHOOK_TIMEOUT_SECONDS", 10, 0.1)
+MAX_ATTEMPTS = envint("MAX_ATTEMPTS", 3, 1)
+RETRY_BACKOFF_SECONDS = envnumber("RETRY_BACKOFF_SECONDS", 60)
+# A row must be quiet for longer than the queue's 90 s heartbeat before it counts as lost.
+RECONCILE_GRACE_SECONDS = envint("RECONCILE_GRACE_SECONDS", 300, 1)
+# Hosts on private addresses that may be fetched all the same (the demo's city, an intranet). Empty: none.
+FETCH_PRIVATE_HOSTS = envlist("FETCH_PRIVATE_HOSTS")
+FETCH_HOST_GAP_SECONDS = envnumber("FETCH_HOST_GAP_SECONDS", 1.0)
+# Hosts whose operators allow us more than their robots.txt says. Empty: none.
+FETCH_ROBOTS_EXEMPT_HOSTS = envlist("FETCH_ROBOTS_EXEMPT_HOSTS")
+# Folders that a `local` source may read. Empty: none.
+FETCH_LOCAL_DIRS = [Path(folder) for folder in envlist("FETCH_LOCAL_DIRS")]
+# Every run lists this many days again (minutes appear late) and asks whether their documents have changed.
+FETCH_WINDOW_DAYS = envint("FETCH_WINDOW_DAYS", 90, 1)
+# A document whose server gives neither ETag nor date is fetched whole to be compared: at most this often.
+FETCH_RECHECK_DAYS = envint("FETCH_RECHECK_DAYS", 14, 1)
+# A server that is silent for this long has not answered.
+FETCH_TIMEOUT_SECONDS = envnumber("FETCH_TIMEOUT_SECONDS", 30, 0.1)
+FETCH_MAX_BYTES = envint("FETCH_MAX_BYTES", 500 * 1024 * 1024, 1)
+FETCH_USER_AGENT = env("FETCH_USER_AGENT", "Clerk/1.0 (civic records archive)")
+# `auto`, `tesserocr`, `pytesseract`, or the name of an installed plug-in (docs/ocr.md).
+OCR_ENGINE = env("OCR_ENGINE", "auto") or "auto"
+if not OCR_ENGINE.replace("-", "_").isidentifier():
+    raise ImproperlyConfigured(
+        f"OCR_ENGINE={OCR_ENGINE!r}: expected auto, tesserocr, pytesseract or a plug-in's name"
+    )
+TESSERACT_CMD = env("TESSERACT_CMD") or None
+TESSDATA_PREFIX = env("TESSDATA_PREFIX") or None
+OCR_MEMORY_MB = envint("OCR_MEMORY_MB", 640, 200)
+OCR_PAGE_SECONDS = envnumber("OCR_PAGE_SECONDS", 120, 1)
+OCR_MAX_PAGES = envint("OCR_MAX_PAGES", 5000, 1)
+
+# ---- Taking over the old system ---------------------------------------------------------------------
+
+# Lets the migrations that drop the old table and columns go ahead although their checks fail. It is logged.
+CLERK_ALLOW_DROPS = envbool("CLERK_ALLOW_DROPS")
+
+# ---- Logs -------------------------------------------------------------------------------------------
+
+LOG_FORMAT = envchoice("LOG_FORMAT", "text", ("text", "json"))
+LOG_LEVEL = envchoice("LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"))
+_shared: list[Any] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.processors.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.processors.format_exc_info,
+]
+_renderer: Any = (
+    structlog.processors.JSONRenderer()
+    if LOG_FORMAT == "json"
+    else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+)
+structlog.configure(
+    processors=[*_shared, _renderer],
+    wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, LOG_LEVEL)),
+    # Standard error: what a command prints for a person or a machine stays clean.
+    logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+)
+# Django's and RQ's own lines in the same form.
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "clerk": {
+            "()": structlog.stdlib.ProcessorFormatter,
+            "processor": _renderer,
+            "foreign_pre_chain": _shared,
+        }
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "clerk"}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+}

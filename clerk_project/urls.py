@@ -1,0 +1,21 @@
+"""Addresses: the dashboard, the admin, and the queue pages."""
+
+from django.contrib import admin
+from django.urls import URLPattern, include, path
+from django_rq.urls import get_admin_urlpatterns, get_api_urlpatterns
+
+from pipeline.views import queue_page
+
+
+def _gated(patterns: list[URLPattern]) -> list[URLPattern]:
+    """django-rq asks for staff only; whoever may not look at the pipeline may not look at its queues."""
+    for pattern in patterns:
+        pattern.callback = queue_page(pattern.callback)
+    return patterns
+
+
+urlpatterns = [
+    path("", include("pipeline.urls")),
+    path("admin/", admin.site.urls),
+    path("queues/", include((_gated(get_admin_urlpatterns() + get_api_urlpatterns()), "django_rq"))),
+]

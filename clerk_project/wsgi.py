@@ -1,0 +1,8 @@
+"""Entry point for gunicorn."""
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "clerk_project.settings")
+application = get_wsgi_application()

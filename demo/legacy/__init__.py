@@ -1,0 +1,1 @@
+"""An installation of the old system on its worst day."""

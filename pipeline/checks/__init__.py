@@ -1,0 +1,1 @@
+"""Questions whose right answer is an empty list; `pipeline.verify` asks them."""

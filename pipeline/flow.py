@@ -1,0 +1,287 @@
+"""The order of the pipeline, and how a site begins, moves on, ends, pauses and goes on."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from pipeline import queue, state, webhooks
+from pipeline.models import DocumentState, Run, Status
+from pipeline.queue import Ticket
+from pipeline.state import SITE_UNIT, Work
+from sites.models import WAVES, Document, Site, Stage, wave_of
+
+
+@dataclass(frozen=True)
+class Step:
+    """The entry points of a stage: for a row of a document, and for one of the site or a source."""
+
+    document_job: str = ""
+    unit_job: str = ""
+
+
+STEPS = {
+    Stage.FETCH: Step("pipeline.jobs.download_document", "pipeline.jobs.list_source"),
+    Stage.OCR: Step("pipeline.jobs.ocr_document", "pipeline.jobs.find_missing_document"),
+    Stage.COMPILATION: Step(unit_job="pipeline.jobs.compile_site"),
+    Stage.EXTRACTION: Step("pipeline.jobs.extract_document"),
+    Stage.DEPLOY: Step(unit_job="pipeline.jobs.deploy_site"),
+}
+
+NO_PDF = "No PDF was found: the site may have none, or the fetch may have failed"
+
+
+class Refused(Exception):
+    """What was asked does not fit where the site stands; nothing was changed."""
+
+
+# ---- Beginning ----------------------------------------------------------------------------------------
+
+
+def start(
+    site_id: str, *, first: Stage = Stage.FETCH, priority: int = Run.Priority.NORMAL, by: str = ""
+) -> Run:
+    """Begin a run. A site that runs already is refused: restart it, or wait."""
+    queue.check()
+    with transaction.atomic():
+        site = find_site(site_id)
+        running = _running(site)
+        if running:
+            raise Refused(
+                f"{site_id} is in run {running.pk} ({site.current_stage}) already; restart it, or wait"
+            )
+        return _begin(site, first, priority, by)
+
+
+def restart(
+    site_id: str, *, first: Stage = Stage.FETCH, priority: int = Run.Priority.NORMAL, by: str = ""
+) -> Run:
+    """Give up the run the site is in, whose jobs can count and write no more, and begin another."""
+    queue.check()
+    with transaction.atomic():
+        site = find_site(site_id)
+        running = _running(site)
+        if running:
+            _abandon(running, Run.Status.SUPERSEDED, f"restarted by {by or 'an operator'}")
+        return _begin(site, first, priority, by)
+
+
+def _begin(site: Site, first: Stage, priority: int, by: str) -> Run:
+    if site.paused_at:
+        raise Refused(f"{site.pk} is paused ({site.pause_reason or 'no reason given'}); resume it first")
+    run = _new_run(site, priority, by)
+    try:
+        seq = state.begin_run(site, run, {stage: work_for(site.pk, stage) for stage in wave_of(first)})
+    except state.Fenced as error:
+        raise Refused(str(error)) from error
+    transaction.on_commit(lambda: deliver(site.pk, run.pk, seq))
+    return run
+
+
+def _new_run(site: Site, priority: int, by: str) -> Run:
+    try:
+        return Run.objects.create(site=site, priority=priority, started_by=by, started_at=timezone.now())
+    except IntegrityError as error:  # a site has one running run
+        raise Refused(f"{site.pk}: another run began at the same moment") from error
+
+
+def cancel(site_id: str, *, by: str = "", reason: str = "") -> Run:
+    """End the run where it is. Nothing of it is lost: a later run goes on from what is processed."""
+    with transaction.atomic():
+        site = find_site(site_id)
+        running = _running(site)
+        if running is None:
+            raise Refused(f"{site_id} is in no run; there is nothing to cancel")
+        _abandon(running, Run.Status.CANCELLED, reason or f"cancelled by {by or 'an operator'}")
+        state.leave_pipeline(site)
+    return running
+
+
+def _abandon(run: Run, status: str, message: str) -> None:
+    try:
+        state.abandon_run(run, status, message)
+    except state.Fenced as error:
+        raise Refused(f"{run.site_id}: {error}") from error
+
+
+def pause(site_id: str, *, reason: str = "") -> None:
+    find_site(site_id)
+    if not state.pause(site_id, reason):
+        raise Refused(f"{site_id} is paused already")
+
+
+def resume(site_id: str) -> None:
+    """Go on: whatever was skipped while the site stood still is queued again."""
+    queue.check()
+    with transaction.atomic():
+        running = _running(find_site(site_id))
+        if running:
+            state.renew_rows(site_id, running.pk)
+        if not state.resume(site_id):
+            raise Refused(f"{site_id} is not paused")
+        if running:
+            seq = state.renew_coordinator(site_id, running.pk)
+            transaction.on_commit(lambda: deliver(site_id, running.pk, seq))
+
+
+def find_site(site_id: str) -> Site:
+    try:
+        return Site.objects.get(pk=site_id)
+    except Site.DoesNotExist:
+        raise state.UnknownSite(f"there is no site {site_id!r}") from None
+
+
+def _running(site: Site) -> Run | None:
+    return Run.objects.filter(site=site, status=Run.Status.RUNNING).first()
+
+
+# ---- What each stage has to do ------------------------------------------------------------------------
+
+
+def work_for(site_id: str, stage: Stage) -> Work:
+    """What is not processed yet; the site's own units are done anew by every run."""
+    match stage:
+        case Stage.FETCH:
+            return Work(units=_sources(site_id), documents=_ids(_unfetched(site_id)))
+        case Stage.OCR:
+            return Work(documents=_ids(_ready(site_id, after=Stage.FETCH, stage=Stage.OCR)))
+        case Stage.EXTRACTION:
+            return Work(documents=_ids(_ready(site_id, after=Stage.OCR, stage=Stage.EXTRACTION)))
+        case _:
+            return Work(units=[SITE_UNIT])
+
+
+def _sources(site_id: str) -> list[str]:
+    sources = Site.objects.get(pk=site_id).sources.filter(enabled=True)
+    return [f"source:{pk}" for pk in sources.order_by("pk").values_list("pk", flat=True)]
+
+
+def _wanted(site_id: str) -> QuerySet[Document]:
+    return Document.objects.filter(site_id=site_id, skip_reason="", superseded_at=None)
+
+
+def _unfetched(site_id: str) -> QuerySet[Document]:
+    """Documents that an earlier run listed and did not get."""
+    rows = DocumentState.objects.filter(site_id=site_id, pipeline=Stage.FETCH)
+    return _wanted(site_id).filter(pk__in=rows.exclude(status=Status.PROCESSED).values("document_id"))
+
+
+def _ready(site_id: str, *, after: Stage, stage: Stage) -> QuerySet[Document]:
+    processed = DocumentState.objects.filter(site_id=site_id, status=Status.PROCESSED, document__isnull=False)
+    return (
+        _wanted(site_id)
+        .filter(pk__in=processed.filter(pipeline=after).values("document_id"))
+        .exclude(pk__in=processed.filter(pipeline=stage).values("document_id"))
+    )
+
+
+def _ids(documents: QuerySet[Document]) -> list[int]:
+    return list(documents.order_by("pk").values_list("pk", flat=True))
+
+
+# ---- Moving on ----------------------------------------------------------------------------------------
+
+
+def advance(site_id: str, run_id: int) -> None:
+    """The coordinator: move the site to its next wave or its end. It writes only state, and only once."""
+    with transaction.atomic():
+        site = Site.objects.get(pk=site_id)
+        # Claimed when it is read: the wave is over then, and what is decided from its rows cannot change.
+        if site.run_id != run_id or not site.coordinator_enqueued or site.current_stage not in STEPS:
+            return
+        try:
+            seq = _advance(site, run_id, wave_of(site.current_stage))
+        except state.Fenced:
+            transaction.set_rollback(True)
+            return
+        transaction.on_commit(lambda: deliver(site_id, run_id, seq))
+
+
+def _advance(site: Site, run_id: int, wave: tuple[Stage, ...]) -> int | None:
+    blocked = _why_blocked(site, wave)
+    # In OCR only where a site was taken over from the old system and its storage turned out to be empty.
+    if wave in WAVES[:2] and not _has(site.pk, Stage.FETCH):
+        state.complete_run(site.pk, run_id, wave, NO_PDF, error=f"StageError: {_nothing_fetched(site)}")
+    elif blocked:
+        stage, message = blocked
+        state.fail_run(site.pk, run_id, wave, stage, message)
+    elif wave == WAVES[-1]:
+        state.complete_run(site.pk, run_id, wave, _how_it_went(site))
+    else:
+        after = WAVES[WAVES.index(wave) + 1]
+        return state.move_on(site.pk, run_id, wave, {stage: work_for(site.pk, stage) for stage in after})
+    webhooks.announce(run_id)
+    return None
+
+
+def _why_blocked(site: Site, wave: tuple[Stage, ...]) -> tuple[Stage, str] | None:
+    if wave == (Stage.OCR,) and not _has(site.pk, Stage.OCR):
+        failed = site.progress(Stage.OCR).failed
+        return Stage.OCR, f"StageError: not one document gave text ({failed} failed OCR); nothing to compile"
+    for stage in (Stage.COMPILATION, Stage.DEPLOY):
+        # These have one job for the whole site: without it there is nothing to go on with.
+        if stage in wave and site.progress(stage).failed:
+            return stage, site.last_error_message or f"StageError: {stage} failed"
+    return None
+
+
+def _has(site_id: str, stage: Stage) -> bool:
+    """Whether any document of the site ever passed this stage."""
+    return DocumentState.objects.filter(
+        site_id=site_id, pipeline=stage, status=Status.PROCESSED, document__isnull=False
+    ).exists()
+
+
+def _nothing_fetched(site: Site) -> str:
+    failed = site.progress(Stage.FETCH).failed
+    return f"{NO_PDF} ({failed} of {site.fetch_total} fetch jobs failed)" if failed else NO_PDF
+
+
+def _how_it_went(site: Site) -> str:
+    failures = [f"{site.progress(stage).failed} in {stage}" for stage in STEPS if site.progress(stage).failed]
+    return f"completed; failed: {', '.join(failures)}" if failures else "completed"
+
+
+# ---- Queueing -----------------------------------------------------------------------------------------
+
+
+def deliver(site_id: str, run_id: int, coordinator_seq: int | None) -> None:
+    """Queue the coordinator if one is due, and every waiting row of the run, each when it may be tried."""
+    if coordinator_seq is not None:
+        queue.send_coordinator(site_id, run_id, coordinator_seq)
+    deliver_rows(waiting_rows(site_id, run_id))
+
+
+def waiting_rows(site_id: str, run_id: int) -> QuerySet[DocumentState]:
+    waiting = [Status.PENDING, Status.FAILED_RETRYABLE]
+    return DocumentState.objects.filter(site_id=site_id, run_id=run_id, status__in=waiting).order_by("pk")
+
+
+def deliver_rows(rows: Iterable[DocumentState]) -> None:
+    now, due = timezone.now(), []
+    for row, ticket in tickets(rows):
+        if row.retry_at and row.retry_at > now:
+            queue.send_later(ticket, row.retry_at)
+        else:
+            due.append(ticket)
+    queue.send(due)
+
+
+def deliver_ids(row_ids: Sequence[int]) -> None:
+    for start in range(0, len(row_ids), 1000):
+        deliver_rows(DocumentState.objects.filter(pk__in=row_ids[start : start + 1000]).order_by("pk"))
+
+
+def tickets(rows: Iterable[DocumentState]) -> Iterator[tuple[DocumentState, Ticket]]:
+    high = set(Run.objects.filter(priority__gt=0, status=Run.Status.RUNNING).values_list("pk", flat=True))
+    return ((row, ticket_of(row, front=row.run_id in high)) for row in rows)
+
+
+def ticket_of(row: DocumentState, front: bool = False) -> Ticket:
+    step = STEPS[Stage(row.pipeline)]
+    function = step.document_job if row.document_id else step.unit_job
+    if row.run_id is None:
+        raise ValueError(f"row {row.pk} is in no run")
+    return Ticket(row.pipeline, function, row.pk, row.run_id, row.enqueue_seq, front)

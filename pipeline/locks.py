@@ -1,0 +1,48 @@
+"""One at a time on a whole installation: an advisory lock of PostgreSQL, a locked file beside SQLite."""
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.db import connection
+
+# Any number will do, as long as nothing else on this database uses it.
+RECONCILE_LOCK = 5_310_001
+
+
+@contextmanager
+def only_one() -> Iterator[bool]:
+    """True for the one who holds it; False at once for everybody else."""
+    if connection.vendor == "postgresql":
+        with _advisory_lock() as held:
+            yield held
+    else:
+        with _file_lock(Path(f"{connection.settings_dict['NAME']}.reconcile.lock")) as held:
+            yield held
+
+
+@contextmanager
+def _advisory_lock() -> Iterator[bool]:
+    """Held by the connection: when this process dies, however it dies, the lock is gone."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [RECONCILE_LOCK])
+        held = cursor.fetchone()[0]
+    try:
+        yield held
+    finally:
+        # A connection that broke meanwhile has lost the lock, and there is nothing to give back.
+        if held and connection.connection is not None and connection.is_usable():
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [RECONCILE_LOCK])
+
+
+@contextmanager
+def _file_lock(path: Path) -> Iterator[bool]:
+    with path.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True  # closing the file gives it back

@@ -1,0 +1,67 @@
+"""Healthy, degraded or unhealthy: for people, cron and monitors."""
+
+import json as jsonlib
+import sys
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from pipeline import health, report, workforce
+from pipeline.health import Check, Level
+from pipeline.management.operating import OperatorCommand
+from pipeline.overview import LEVELS
+
+MARKS = {Level.OK: "ok", Level.NOTE: "note", Level.DEGRADED: "DEGRADED", Level.UNHEALTHY: "UNHEALTHY"}
+
+
+class Command(OperatorCommand):
+    help = (
+        "Say whether all is well. Exit code 0: healthy; 1: degraded, somebody should look today; "
+        "2: unhealthy, somebody should look now (also when the database cannot be read)."
+    )
+    examples = """\
+examples:
+  manage.py health
+  manage.py health --quiet || mail -s "Clerk" ops@example.org
+  manage.py health --json | jq '.checks[] | select(.level != "ok")'
+"""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
+        parser.add_argument("--quiet", action="store_true", help="only what is not well")
+
+    def handle(self, *, json: bool, quiet: bool, **options: Any) -> None:
+        totals = report.site_totals()
+        found = health.checks(totals, workforce.look())
+        level = max(health.worst(found), Level.OK)
+        if json:
+            self.stdout.write(jsonlib.dumps(as_json(found, level, totals.health), indent=2))
+        else:
+            self._print(found, level, quiet)
+        if level:
+            sys.exit(int(level))
+
+    def _print(self, found: list[Check], level: Level, quiet: bool) -> None:
+        for check in found:
+            if check.level or not quiet:
+                hint = f"  (manage.py {check.command})" if check.command and check.level else ""
+                self.stdout.write(f"{MARKS[check.level]:<10} {check.name:<10} {check.message}{hint}")
+        if level or not quiet:
+            self.stdout.write(LEVELS[level])
+
+
+def as_json(found: list[Check], level: Level, score: float | None) -> dict[str, Any]:
+    return {
+        "ok": level == Level.OK,
+        "level": LEVELS[level],
+        "health_percent": score,
+        "checks": [
+            {
+                "name": check.name,
+                "level": check.level.name.lower(),
+                "message": check.message,
+                "command": check.command,
+            }
+            for check in found
+        ],
+    }

@@ -1,0 +1,59 @@
+"""Move on the sites that stopped; from cron, every 15 minutes."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import InterfaceError, OperationalError
+
+from pipeline import webhooks
+from pipeline.queue import QueueUnavailable
+from pipeline.reconcile import CouldNotLook, Result, reconcile
+
+
+class Command(BaseCommand):
+    help = (
+        "Find sites that stopped moving and move them on: lost jobs, lost coordinators, wrong counts. "
+        "Exit code 0: all is well or was mended; 1: a site needs a person; 2: could not look."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--threshold-hours", type=float, default=2, help="untouched for so long is an alarm (default 2)"
+        )
+        parser.add_argument(
+            "--dry-run", action="store_true", help="say what would be done and change nothing"
+        )
+        parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
+
+    def handle(self, *args: Any, threshold_hours: float, dry_run: bool, json: bool, **options: Any) -> None:
+        if threshold_hours <= 0:
+            raise CommandError("--threshold-hours must be more than 0", returncode=2)
+        try:
+            result = reconcile(threshold=timedelta(hours=threshold_hours), dry_run=dry_run)
+        except (CouldNotLook, QueueUnavailable, OperationalError, InterfaceError) as error:
+            self._could_not(str(error), json)
+        if not dry_run:
+            webhooks.send_due()
+        self._print(result, json)
+        if result.given_up and not dry_run:
+            raise CommandError(f"{result.given_up} sites need a person", returncode=1)
+
+    def _could_not(self, why: str, as_json: bool) -> None:
+        if as_json:
+            self.stdout.write(json.dumps({"ok": False, "error": why}))
+        raise CommandError(f"could not reconcile: {why}", returncode=2)
+
+    def _print(self, result: Result, as_json: bool) -> None:
+        if as_json:
+            return self.stdout.write(json.dumps(result.as_json()))
+        if result.skipped:
+            return self.stdout.write(f"{result.skipped}; left it alone")
+        for repair in result.repairs:
+            self.stdout.write(f"{repair.site_id}: {repair.outcome} in {repair.stage}: {repair.action}")
+        doing = "would recover" if result.dry_run else "recovered"
+        self.stdout.write(
+            f"found {result.found}, {doing} {result.recovered}, given up {result.given_up}, "
+            f"in {result.seconds:.1f} s" + (" (dry-run)" if result.dry_run else "")
+        )

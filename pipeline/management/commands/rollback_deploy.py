@@ -1,0 +1,72 @@
+"""`manage.py rollback_deploy SITE`: serve an earlier version again."""
+
+import getpass
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from pipeline import records
+from pipeline.errors import PipelineError
+from pipeline.models import Intervention
+from pipeline.work.deploy import Target
+from sites.models import Site
+
+
+class Command(BaseCommand):
+    help = "Serve an earlier version of a site's database again, on every target that keeps versions."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("site")
+        parser.add_argument(
+            "--to", metavar="VERSION", help="a kept version (default: the one before the current)"
+        )
+        parser.add_argument("--list", action="store_true", help="show the kept versions and change nothing")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="say what would be served and change nothing"
+        )
+        parser.add_argument("--reason", default="", help="kept on record")
+
+    def handle(
+        self, *, site: str, to: str | None, list: bool, dry_run: bool, reason: str, **options: Any
+    ) -> None:
+        if not Site.objects.filter(pk=site).exists():
+            raise CommandError(f"there is no site {site!r}")
+        switched = []
+        try:
+            for url, target in records.targets():
+                versions = target.versions(site)
+                if list:
+                    self._list(url, versions, target.current(site))
+                elif versions:
+                    switched.append(self._switch(url, target, site, to, dry_run))
+        except PipelineError as error:
+            raise CommandError(str(error)) from error
+        if not list and not switched:
+            raise CommandError(f"no target keeps versions of {site}")
+        if switched and not dry_run:
+            by = getpass.getuser()
+            details = {"versions": switched}
+            Intervention.objects.create(
+                site_id=site, action="rollback", reason=reason, by=by, details=details
+            )
+
+    def _list(self, url: str, versions: list[str], current: str | None) -> None:
+        self.stdout.write(url)
+        for version in versions:
+            self.stdout.write(f"  {version}{'  (served)' if version == current else ''}")
+
+    def _switch(self, url: str, target: Target, site: str, to: str | None, dry_run: bool) -> str:
+        version = to or _before(target.versions(site), target.current(site))
+        if version is None:
+            raise CommandError(f"{url} keeps no version of {site} before {target.current(site)}")
+        if dry_run:
+            self.stdout.write(f"{url}: would serve {version} instead of {target.current(site)}")
+        else:
+            published = target.switch(site, version)
+            self.stdout.write(f"{url}: serves {published.version}, before it {published.previous}")
+        return version
+
+
+def _before(versions: list[str], current: str | None) -> str | None:
+    earlier = [version for version in versions if current is None or version < current]
+    return earlier[-1] if earlier else None

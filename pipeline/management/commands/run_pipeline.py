@@ -1,0 +1,138 @@
+"""Start sites, and watch them."""
+
+import json as jsonlib
+from collections.abc import Callable
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.db.models import Exists, OuterRef, QuerySet
+
+from pipeline import interventions, queue
+from pipeline.interventions import Operator, Outcome
+from pipeline.management import following, screen
+from pipeline.management.following import Follow
+from pipeline.management.operating import (
+    COULD_NOT,
+    FAILED,
+    PRIORITIES,
+    STAGES,
+    OperatorCommand,
+    add_operator,
+    known_sites,
+    stop_if_lost,
+)
+from pipeline.models import Run
+from sites.models import Site, Stage
+
+INTERRUPTED = 130
+
+
+class Command(OperatorCommand):
+    help = (
+        "Start runs: of the sites named, of all that are idle, or of the N that have waited longest. "
+        "What is processed already is not done again. Shows live progress until every run has ended."
+    )
+    examples = """\
+examples:
+  manage.py run_pipeline alameda.ca berkeley.ca
+  manage.py run_pipeline --stale 20 --no-wait        # from cron: never-run sites first, then the oldest
+  manage.py run_pipeline --all --dry-run
+  manage.py run_pipeline alameda.ca --priority high  # its jobs go before those of other sites
+  manage.py run_pipeline alameda.ca --restart        # give up the run it is in, and begin again
+  manage.py run_pipeline alameda.ca --from ocr       # not from fetch
+
+Exit code 0: every run completed (or was started, with --no-wait). 1: one failed or was refused. 2: could not
+start. 130: you stopped watching; the runs go on.
+"""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("sites", nargs="*", metavar="SITE", help="subdomains, e.g. alameda.ca")
+        which = parser.add_mutually_exclusive_group()
+        which.add_argument("--all", action="store_true", help="every site that is idle and not paused")
+        which.add_argument("--stale", type=int, metavar="N", help="the N idle sites that have waited longest")
+        parser.add_argument("--restart", action="store_true", help="also sites that are in a run: give it up")
+        parser.add_argument(
+            "--from", dest="first", choices=STAGES, default="fetch", help="the first stage (default fetch)"
+        )
+        parser.add_argument("--priority", choices=PRIORITIES, default="normal")
+        parser.add_argument("--no-wait", action="store_true", help="start, and leave")
+        parser.add_argument("--dry-run", action="store_true", help="say what would be started, start nothing")
+        parser.add_argument("--json", action="store_true", help="one JSON object at the end, and no progress")
+        add_operator(parser)
+
+    def handle(self, *, json: bool, dry_run: bool, no_wait: bool, **options: Any) -> None:
+        chosen = choose(**options)
+        if dry_run:
+            return self._would(chosen, json)
+        queue.check()
+        outcome = interventions.for_each(chosen, starter(**options))
+        runs = [run.pk for run in outcome.done]
+        if not json:
+            self._say_started(outcome)
+        console = None if json else screen.console(self.stdout)
+        found = following.look(runs) if no_wait else following.follow(runs, console)
+        if json:
+            self.stdout.write(jsonlib.dumps(as_json(found, outcome), indent=2))
+        self._end(found, outcome, no_wait)
+
+    def _would(self, chosen: list[str], json: bool) -> None:
+        if json:
+            return self.stdout.write(jsonlib.dumps({"dry_run": True, "sites": chosen}, indent=2))
+        for site_id in chosen:
+            self.stdout.write(site_id)
+        self.stdout.write(f"Would start {len(chosen)} site{'s' * (len(chosen) != 1)} (dry-run)")
+
+    def _say_started(self, outcome: Outcome) -> None:
+        for _, why in outcome.refused:
+            self.stderr.write(f"refused: {why}")
+        self.stdout.write(f"{len(outcome.done)} run{'s' * (len(outcome.done) != 1)} started")
+
+    def _end(self, found: list[Follow], outcome: Outcome, no_wait: bool) -> None:
+        stop_if_lost(outcome)
+        failed = sum(one.ended and one.run.status != Run.Status.COMPLETED for one in found)
+        if not no_wait and not all(one.ended for one in found):
+            raise CommandError("stopped watching; the runs go on", returncode=INTERRUPTED)
+        if failed or outcome.refused:
+            raise CommandError(
+                f"{failed} runs did not complete, {len(outcome.refused)} were refused", returncode=FAILED
+            )
+
+
+def choose(*, sites: list[str], all: bool, stale: int | None, restart: bool, **_: Any) -> list[str]:
+    if bool(sites) + all + (stale is not None) != 1:
+        raise CommandError("say which sites: name some, or --all, or --stale N", returncode=COULD_NOT)
+    if sites:
+        return known_sites(sites)
+    waiting = Site.objects.filter(paused_at=None).most_stale_first()
+    if not restart:
+        waiting = waiting.filter(~Exists(_running()))
+    names = waiting.values_list("pk", flat=True)
+    return list(names if stale is None else names[: max(stale, 0)])
+
+
+def _running() -> QuerySet[Run]:
+    return Run.objects.filter(site=OuterRef("pk"), status=Run.Status.RUNNING)
+
+
+def starter(
+    *, restart: bool, first: str, priority: str, by: str, reason: str, **_: Any
+) -> Callable[[str], Run]:
+    act, operator = interventions.restart if restart else interventions.start, Operator(by, reason)
+    return lambda site_id: act(site_id, operator, first=Stage(first), priority=PRIORITIES[priority])
+
+
+def as_json(found: list[Follow], outcome: Outcome) -> dict[str, Any]:
+    return {
+        "started": len(outcome.done),
+        "refused": [{"site": site_id, "reason": why} for site_id, why in outcome.refused],
+        "runs": [
+            {
+                "run": one.run.pk,
+                "site": one.site.pk,
+                "status": one.run.status,
+                "stage": one.site.current_stage,
+                "message": one.run.message,
+            }
+            for one in found
+        ],
+    }

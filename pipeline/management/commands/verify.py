@@ -1,0 +1,70 @@
+"""Prove that schema, counters, ledger and files agree."""
+
+import json
+from typing import Any
+
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import InterfaceError, OperationalError, connection
+
+from pipeline.checks import schema
+from pipeline.verify import Report, verify
+
+
+class Command(BaseCommand):
+    help = (
+        "Check that the schema is whole, the counters equal the ledger, the scheduler's queries use their "
+        "indexes and, where asked, that the files are there. Exit code 0: all holds; 1: something does not; "
+        "2: could not check."
+    )
+    requires_migrations_checks = False
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
+        parser.add_argument(
+            "--apply-migrations", action="store_true", help="bring the schema up to date first"
+        )
+        parser.add_argument("--files", action="store_true", help="compare the ledger with storage, both ways")
+        parser.add_argument("--fix", action="store_true", help="with --files: mend what loses no file")
+        parser.add_argument("--preflight", action="store_true", help="may the old table and columns go?")
+
+    def handle(
+        self, *, json: bool, apply_migrations: bool, files: bool, fix: bool, preflight: bool, **options: Any
+    ) -> None:
+        if fix and not files:
+            raise CommandError("--fix mends files: use it together with --files", returncode=2)
+        try:
+            connection.ensure_connection()
+            if apply_migrations:
+                self._apply_migrations(json)
+            report = verify(with_files=files, fix=fix, with_preflight=preflight)
+        except (OperationalError, InterfaceError, OSError) as error:
+            self._could_not(str(error), json)
+        self._print(report, json)
+        if not report.ok:
+            failed = len(report.problems) + sum(not criterion.ok for criterion in report.preflight)
+            raise CommandError(f"{failed} things do not hold", returncode=1)
+
+    def _apply_migrations(self, quiet: bool) -> None:
+        try:
+            call_command("migrate", interactive=False, verbosity=0, stdout=self.stderr)
+        except CommandError as error:  # the drops refuse in words; the check then names what is not applied
+            self.stderr.write(f"not every migration could be applied: {error}")
+        schema.restore_trigger()
+
+    def _could_not(self, why: str, as_json: bool) -> None:
+        if as_json:
+            self.stdout.write(json.dumps({"ok": False, "error": why}))
+        raise CommandError(f"could not verify: {why}", returncode=2)
+
+    def _print(self, report: Report, as_json: bool) -> None:
+        if as_json:
+            return self.stdout.write(json.dumps(report.as_json()))
+        for line in report.mended:
+            self.stdout.write(f"mended  {line}")
+        for problem in report.problems:
+            self.stdout.write(f"wrong   {problem}")
+        for criterion in report.preflight:
+            self.stdout.write(f"{'pass' if criterion.ok else 'fail'}    {criterion.name}: {criterion.detail}")
+        if report.ok:
+            self.stdout.write(f"all holds: {', '.join(report.checked)}")

@@ -1,0 +1,126 @@
+"""The one wrapper of every job: claim, work, finish; it alone times, logs, counts and catches."""
+
+import functools
+import signal
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import stamina
+import structlog
+from django.db import InterfaceError, OperationalError, connection
+from rq import get_current_job
+from rq.job import Job
+from rq.timeouts import JobTimeoutException
+
+from pipeline import flow, queue, state
+from pipeline.errors import OUT_OF_TIME, Failure, JobTimeout, PipelineError, describe
+from pipeline.state import Attempt, Fenced, Finished, Outcome
+from sites.models import Stage
+
+log = structlog.get_logger()
+Work = Callable[[Attempt], Finished | None]
+
+
+def job(stage: Stage) -> Callable[[Work], Callable[[int, int, int], None]]:
+    """Turn plain work into a queue job of this stage that runs once, counts once and moves the site on."""
+
+    def wrap(work: Work) -> Callable[[int, int, int], None]:
+        @functools.wraps(work)
+        def entry(row_id: int, run_id: int, seq: int) -> None:
+            run_job(stage, work, row_id, run_id, seq)
+
+        return entry
+
+    return wrap
+
+
+def run_job(stage: Stage, work: Work, row_id: int, run_id: int, seq: int) -> None:
+    rq_job = get_current_job()
+    job_id = rq_job.id if rq_job else queue.job_id(stage, row_id, run_id, seq)
+    attempt = patiently(state.claim, row_id, run_id, seq, job_id, _delivery(rq_job), uuid.uuid4())
+    if attempt is None:
+        return log.info("job skipped", stage=stage, row=row_id, run=run_id, job=job_id)
+    try:
+        outcome = _attempt(work, attempt, rq_job)
+    except Fenced as fenced:
+        return log.info(
+            "job fenced off", stage=stage, site=attempt.site_id, run=run_id, job=job_id, why=str(fenced)
+        )
+    _follow_up(attempt, outcome)
+    log.info(
+        "job finished",
+        stage=stage,
+        site=attempt.site_id,
+        run=run_id,
+        job=job_id,
+        outcome=outcome.status,
+        seconds=attempt.elapsed(),
+    )
+
+
+def _delivery(rq_job: Job | None) -> int:
+    """Which delivery of the queue job this is: each costs it one of its retries."""
+    if rq_job is None or rq_job.retries_left is None:
+        return 0
+    return queue.redeliveries() - rq_job.retries_left
+
+
+def _attempt(work: Work, attempt: Attempt, rq_job: Job | None) -> Outcome:
+    if attempt.lost_its_workers:
+        return _failed(attempt, state.worker_lost(attempt.number - 1))
+    try:
+        finished = work(attempt) or Finished()
+        _disarm()
+        return patiently(state.finish_processed, attempt, finished)
+    except Fenced:
+        raise
+    except JobTimeoutException as error:
+        return _failed(attempt, _out_of_time(attempt, describe(JobTimeout(str(error)))))
+    except PipelineError as error:  # expected: the ledger is the record
+        return _failed(attempt, _out_of_time(attempt, describe(error)))
+    except Exception as error:  # a bug: recorded, and left to the queue with its traceback
+        outcome = _failed(attempt, describe(error))
+        _follow_up(attempt, outcome)
+        if rq_job is not None:
+            rq_job.retries_left = 0
+        raise
+
+
+def _failed(attempt: Attempt, failure: Failure) -> Outcome:
+    _disarm()
+    return patiently(state.finish_failed, attempt, failure)
+
+
+def _out_of_time(attempt: Attempt, failure: Failure) -> Failure:
+    """A long document that resumes page by page needs several limits' worth of time; one that hangs none."""
+    if failure.code not in OUT_OF_TIME:
+        return failure
+    return replace(failure, retryable=attempt.got_further, got_further=attempt.got_further)
+
+
+def _disarm() -> None:
+    """The limit is for the work: an alarm inside the finishing transaction would only lose the result."""
+    signal.alarm(0)
+
+
+def _follow_up(attempt: Attempt, outcome: Outcome) -> None:
+    """After the commit: what this finish set free is queued. Lost here, reconcile finds it."""
+    if outcome.coordinator_seq is not None:
+        queue.send_coordinator(attempt.site_id, attempt.run_id, outcome.coordinator_seq)
+    if outcome.added:
+        flow.deliver_ids(outcome.added)
+    if outcome.retry_at is not None:
+        flow.deliver_ids([attempt.row_id])
+
+
+def patiently(call: Callable[..., Any], *arguments: Any) -> Any:
+    """Over a restart of the database or a deadlock: the statements are guarded, so trying again is safe."""
+    for attempt in stamina.retry_context(
+        on=(OperationalError, InterfaceError), attempts=6, timeout=45, wait_max=10
+    ):
+        with attempt:
+            if attempt.num > 1:
+                connection.close()
+            return call(*arguments)

@@ -1,0 +1,64 @@
+"""The counters of every site beside what its ledger says, each read in one query."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from django.db.models import Count, F, Q, QuerySet
+
+from pipeline.models import DocumentState, Status
+from sites.models import WORK_STAGES, Progress, Site
+
+NOTHING = Progress(0, 0, 0)
+PARTS = ("total", "completed", "failed")
+
+
+@dataclass(frozen=True)
+class Difference:
+    site_id: str
+    stage: str
+    counters: Progress
+    ledger: Progress
+
+    def __str__(self) -> str:
+        return f"{self.site_id} {self.stage}: counters {_words(self.counters)}, ledger {_words(self.ledger)}"
+
+
+def _words(progress: Progress) -> str:
+    return f"{progress.completed}+{progress.failed} of {progress.total}"
+
+
+def differences(sites: QuerySet[Site]) -> Iterator[Difference]:
+    """Where the counters of these sites are not the counts of the ledger rows of their current run."""
+    columns = [f"{stage}_{part}" for stage in WORK_STAGES for part in PARTS]
+    # The counters first: a site that moves on meanwhile is then seen as different, never wrongly as equal.
+    # A site that is in no run has no ledger to be compared with: what it shows is another system's.
+    counters = list(sites.filter(run_id__isnull=False).order_by().values_list("pk", *columns))
+    ledger = ledger_by_site()
+    for site_id, *numbers in counters:
+        for place, stage in enumerate(WORK_STAGES):
+            counted = Progress(*numbers[3 * place : 3 * place + 3])
+            truth = ledger.get((site_id, stage), NOTHING)
+            if counted != truth:
+                yield Difference(site_id, stage, counted, truth)
+
+
+def ledger_by_site() -> dict[tuple[str, str], Progress]:
+    """(site, stage) -> what the counters must be, over the rows of each site's current run."""
+    counts = (
+        DocumentState.objects.filter(run_id=F("site__run_id"))
+        .order_by()
+        .values("site_id", "pipeline")
+        .annotate(
+            total=Count("pk"),
+            completed=Count("pk", filter=Q(status=Status.PROCESSED)),
+            failed=Count("pk", filter=Q(status=Status.FAILED_TERMINAL)),
+        )
+    )
+    return {
+        (row["site_id"], row["pipeline"]): Progress(row["total"], row["completed"], row["failed"])
+        for row in counts
+    }
+
+
+def sites_of(found: Iterable[Difference]) -> set[str]:
+    return {difference.site_id for difference in found}

@@ -1,0 +1,9 @@
+"""The pages of the pipeline."""
+
+from django.urls import path
+
+from pipeline.views import dashboard
+
+urlpatterns = [
+    path("", dashboard, name="dashboard"),
+]

@@ -1,0 +1,125 @@
+"""Webhooks: written down with the end of a run, delivered by a job, tried again, and kept on record."""
+
+import random
+import time
+from datetime import timedelta
+
+import django_rq
+import structlog
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, Q
+from django.utils import timezone
+from redis.exceptions import RedisError
+
+from pipeline.errors import PipelineError
+from pipeline.models import Run, Webhook, WebhookDelivery
+from pipeline.work import webhook
+from sites.models import WORK_STAGES, Site
+
+log = structlog.get_logger()
+QUEUE = "deploy"
+JOB = "pipeline.jobs.deliver_webhook"
+# A delivery whose worker died in the middle is free again after this.
+LEASE = timedelta(minutes=5)
+FIRST_WAIT = 30
+
+
+def announce(run_id: int) -> None:
+    """Write down who is to be told of this run's end, in the transaction that ends it; send after it."""
+    run = Run.objects.select_related("site").get(pk=run_id)
+    wanted = Webhook.objects.filter(Q(site=None) | Q(site_id=run.site_id), enabled=True)
+    now, payload = timezone.now(), _payload(run)
+    deliveries = [
+        WebhookDelivery(webhook=hook, run=run, event=run.status, payload=payload, next_attempt_at=now)
+        for hook in wanted
+        if run.status in hook.events
+    ]
+    WebhookDelivery.objects.bulk_create(deliveries, ignore_conflicts=True)
+    if deliveries:
+        transaction.on_commit(send_due)
+
+
+def _payload(run: Run) -> dict[str, object]:
+    site: Site = run.site
+    return {
+        "event": run.status,
+        "site": site.pk,
+        "name": site.name,
+        "run": run.pk,
+        "started_at": run.started_at.isoformat(),
+        "finished_at": run.finished_at.isoformat() if run.finished_at else None,
+        "message": run.message,
+        "pages": site.pages,
+        "stages": {
+            stage.value: {
+                "total": site.progress(stage).total,
+                "completed": site.progress(stage).completed,
+                "failed": site.progress(stage).failed,
+            }
+            for stage in WORK_STAGES
+        },
+    }
+
+
+def send_due() -> int:
+    """Queue every delivery that is due: fresh ones, and those whose job was lost. Twice is harmless."""
+    due = WebhookDelivery.objects.filter(
+        status=WebhookDelivery.Status.PENDING, next_attempt_at__lte=timezone.now()
+    )
+    ids = list(due.order_by("pk").values_list("pk", flat=True)[:500])
+    try:
+        for pk in ids:
+            django_rq.get_queue(QUEUE).enqueue_call(
+                JOB, args=(pk,), timeout=120, result_ttl=0, failure_ttl=86400
+            )
+    except RedisError as error:
+        log.warning("queue unreachable; reconcile will send these webhooks", error=str(error))
+    return len(ids)
+
+
+def deliver(delivery_id: int) -> None:
+    """One attempt. The guarded update lets one of two jobs through."""
+    now = timezone.now()
+    claimed = WebhookDelivery.objects.filter(
+        pk=delivery_id, status=WebhookDelivery.Status.PENDING, next_attempt_at__lte=now
+    ).update(attempts=F("attempts") + 1, last_attempt_at=now, next_attempt_at=now + LEASE)
+    if not claimed:
+        return
+    delivery = WebhookDelivery.objects.select_related("webhook").get(pk=delivery_id)
+    try:
+        answered = webhook.post(
+            _message(delivery), timestamp=int(time.time()), timeout=settings.WEBHOOK_TIMEOUT_SECONDS
+        )
+    except PipelineError as error:
+        _failed(delivery, str(error))
+    else:
+        _finish(
+            delivery,
+            status=WebhookDelivery.Status.DELIVERED,
+            delivered_at=timezone.now(),
+            answer=str(answered),
+        )
+    log.info("webhook", site=delivery.payload["site"], url=delivery.webhook.url, outcome=delivery.status)
+
+
+def _message(delivery: WebhookDelivery) -> webhook.Message:
+    hook = delivery.webhook
+    return webhook.Message(hook.url, hook.secret, delivery.event, str(delivery.pk), delivery.payload)
+
+
+def _failed(delivery: WebhookDelivery, answer: str) -> None:
+    if delivery.attempts >= settings.WEBHOOK_ATTEMPTS:
+        return _finish(delivery, status=WebhookDelivery.Status.FAILED, answer=answer[:500])
+    wait = timedelta(seconds=FIRST_WAIT * 4 ** (delivery.attempts - 1) * random.uniform(0.9, 1.1))
+    _finish(delivery, next_attempt_at=timezone.now() + wait, answer=answer[:500])
+    try:
+        django_rq.get_queue(QUEUE).enqueue_in(wait, JOB, delivery.pk, job_timeout=120, result_ttl=0)
+    except RedisError as error:
+        log.warning("queue unreachable; reconcile will send this webhook", error=str(error))
+
+
+def _finish(delivery: WebhookDelivery, **values: object) -> None:
+    for name, value in values.items():
+        setattr(delivery, name, value)
+    delivery.save(update_fields=list(values))

@@ -1,0 +1,116 @@
+"""Joins the compiled text and the facts of every document, whichever was ready first, into one database."""
+
+import hashlib
+import json
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import StageError
+from pipeline.work import schema
+from pipeline.work.beside import replacing
+from pipeline.work.compilation import stable_id
+from pipeline.work.database_file import changing, copy_database, filling, writing
+from pipeline.work.extraction import read_facts
+from pipeline.work.fact_tables import OTHER, PLACE, TABLES, VOTES, FactTable, unique_tables, votes_of
+
+
+@dataclass(frozen=True)
+class Assembled:
+    pages: int
+    facts: int
+    # The same text and facts give the same digest.
+    digest: str
+    seconds: float
+
+
+def assemble(database: Path, facts_files: Iterable[tuple[str, Path]], output: Path) -> Assembled:
+    """Bring the facts in `database` up to date and write a copy for readers to `output`.
+
+    `facts_files` pairs a document's id with the file of its facts, which may be missing.
+    """
+    started = time.monotonic()
+    with writing(database):
+        if not schema.is_current(database):
+            raise StageError(
+                f"{database.name} is missing or not a compiled database", code="no_compiled_text"
+            )
+        with changing(database) as connection:
+            _update_facts(connection, facts_files)
+        with replacing(output) as building:
+            copy_database(database, building)
+            pages, facts, digest = _finish(building)
+    return Assembled(pages, facts, digest, time.monotonic() - started)
+
+
+def _update_facts(connection: sqlite3.Connection, facts_files: Iterable[tuple[str, Path]]) -> None:
+    connection.execute("CREATE TEMP TABLE offered (id PRIMARY KEY, fingerprint, path)")
+    rows = ((document_id, _fingerprint(path), str(path)) for document_id, path in facts_files)
+    connection.executemany("INSERT OR REPLACE INTO offered VALUES (?, ?, ?)", rows)
+    connection.execute(
+        "DELETE FROM offered WHERE fingerprint IS NULL OR id NOT IN (SELECT id FROM documents)"
+    )
+    connection.execute(
+        "CREATE TEMP TABLE gone AS SELECT _extracted.id FROM _extracted LEFT JOIN offered USING (id)"
+        " WHERE offered.fingerprint IS NOT _extracted.fingerprint"
+    )
+    for name in (table.name for table in unique_tables()):
+        connection.execute(f"DELETE FROM {name} WHERE document_id IN (SELECT id FROM gone)")  # noqa: S608
+    connection.execute("DELETE FROM _extracted WHERE id IN (SELECT id FROM gone)")
+    _insert_new(connection)
+
+
+def _insert_new(connection: sqlite3.Connection) -> None:
+    new = connection.execute("SELECT id, path FROM offered WHERE id NOT IN (SELECT id FROM _extracted)")
+    for document_id, path in new.fetchall():
+        for table, row in _rows(document_id, read_facts(Path(path))["facts"]):
+            columns = (*PLACE, *table.columns)
+            names, marks = ", ".join(f'"{name}"' for name in columns), ", ".join("?" * len(columns))
+            values = [row.get(name) for name in columns]
+            connection.execute(f"INSERT INTO {table.name} ({names}) VALUES ({marks})", values)  # noqa: S608
+    unknown = "SELECT id, fingerprint FROM offered WHERE id NOT IN (SELECT id FROM _extracted)"
+    connection.execute(f"INSERT INTO _extracted {unknown}")
+
+
+def _fingerprint(path: Path) -> str | None:
+    try:
+        stat = path.stat()
+    except FileNotFoundError:
+        return None
+    return f"{stat.st_size} {stat.st_mtime_ns} {stat.st_ino}"
+
+
+def _rows(document_id: str, facts: list[dict[str, Any]]) -> Iterator[tuple[FactTable, dict[str, Any]]]:
+    for number, fact in enumerate(facts):
+        fact_id = stable_id(document_id, number, fact["kind"], fact["page"], fact["start"])
+        row = fact | {"id": fact_id, "document_id": document_id, "flags": ", ".join(fact.get("flags", ()))}
+        if fact["kind"] not in TABLES:
+            row["value"] = json.dumps(
+                {name: fact[name] for name in fact if name not in PLACE}, ensure_ascii=False
+            )
+        yield TABLES.get(fact["kind"], OTHER), row
+        for position, (name, vote) in enumerate(votes_of(fact)):
+            yield (
+                VOTES,
+                row | {"id": f"{fact_id}-{position}", "motion_id": fact_id, "name": name, "vote": vote},
+            )
+
+
+def _finish(building: Path) -> tuple[int, int, str]:
+    """Count, name the content, and take out what readers do not need."""
+    with filling(building) as connection:
+        digest = hashlib.sha256(str(schema.VERSION).encode())
+        for name in ("site", *schema.OWN_TABLES):
+            for row in connection.execute(f"SELECT * FROM {name} ORDER BY 1"):  # noqa: S608
+                digest.update(repr(row).encode())
+        facts = sum(
+            connection.execute(f"SELECT count(*) FROM {table.name}").fetchone()[0]  # noqa: S608
+            for table in unique_tables()
+        )
+        pages = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
+        for name in schema.OWN_TABLES:
+            connection.execute(f"DROP TABLE {name}")
+    return pages, facts, digest.hexdigest()

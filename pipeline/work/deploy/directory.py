@@ -1,0 +1,95 @@
+"""Publishes to a folder: a link a site, swapped in one step, to one of the versions that are kept."""
+
+import fcntl
+import json
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from pipeline.work.beside import replacing, write_text
+from pipeline.work.deploy import releases
+from pipeline.work.deploy.releases import Published, Release
+
+VERSIONS = ".versions"
+
+
+@dataclass(frozen=True)
+class DirectoryTarget:
+    """`{root}/{site}.db` links to `{root}/.versions/{site}/{version}.db`; readers keep what they opened."""
+
+    root: Path
+    keep: int = releases.DEFAULT_KEEP
+
+    @classmethod
+    def of(cls, url: str) -> "DirectoryTarget":
+        return cls(Path(unquote(urlsplit(url).path)), releases.keep_of(releases.options_of(url, "keep")))
+
+    def publish(self, release: Release) -> Published:
+        kept = self._kept(release.site, release.version)
+        if not kept.is_file():
+            write_text(kept.with_suffix(".json"), json.dumps(release.metadata, ensure_ascii=False))
+            with replacing(kept) as building:
+                shutil.copyfile(release.database, building)
+        published = self.switch(release.site, release.version)
+        self._prune(release.site)
+        return published
+
+    def versions(self, site: str) -> list[str]:
+        return sorted(path.stem for path in (self.root / VERSIONS / site).glob("[!.]*.db"))
+
+    def current(self, site: str) -> str | None:
+        link = self._link(site)
+        return link.readlink().stem if link.is_symlink() else None
+
+    def switch(self, site: str, version: str) -> Published:
+        if not self._kept(site, version).is_file():
+            raise releases.unknown_version(site, version)
+        with self._alone():
+            previous = self.current(site)
+            if previous != version:
+                beside = self.root / f".{uuid.uuid4().hex[:12]}.link"
+                beside.symlink_to(Path(VERSIONS, site, f"{version}.db"))
+                beside.replace(self._link(site))
+            self._write_metadata()
+        return Published(str(self._link(site)), version, previous, changed=previous != version)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One writer at a time: `metadata.json` tells of every site."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        with (self.root / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            for leftover in self.root.glob(".*.link"):
+                leftover.unlink()
+            yield
+
+    def _write_metadata(self) -> None:
+        databases = {link.stem: _read_json(link.resolve().with_suffix(".json")) for link in self._links()}
+        about = {"title": "Public records", "databases": databases}
+        write_text(self.root / "metadata.json", json.dumps(about, ensure_ascii=False, indent=1))
+
+    def _links(self) -> list[Path]:
+        return sorted(path for path in self.root.glob("[!.]*.db") if path.is_symlink())
+
+    def _link(self, site: str) -> Path:
+        return self.root / f"{site}.db"
+
+    def _kept(self, site: str, version: str) -> Path:
+        return self.root / VERSIONS / site / f"{version}.db"
+
+    def _prune(self, site: str) -> None:
+        for version in releases.to_prune(self.versions(site), self.current(site), self.keep):
+            self._kept(site, version).unlink(missing_ok=True)
+            self._kept(site, version).with_suffix(".json").unlink(missing_ok=True)
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}

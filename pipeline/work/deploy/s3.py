@@ -1,0 +1,100 @@
+"""Publishes to S3-compatible storage: each version under its own key, the served one copied in one step."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+from pipeline.errors import SourceError
+from pipeline.work.deploy import releases
+from pipeline.work.deploy.releases import Published, Release
+
+CONTENT_TYPE = "application/vnd.sqlite3"
+
+
+@dataclass(frozen=True)
+class S3Target:
+    """`{prefix}{site}.db` is served; `{prefix}{site}/versions/{version}.db` are kept."""
+
+    bucket: str
+    prefix: str
+    client: Any
+    keep: int = releases.DEFAULT_KEEP
+
+    @classmethod
+    def of(cls, url: str) -> "S3Target":
+        """`s3://bucket/prefix?endpoint=https://…&region=…&keep=5`; boto3 finds the credentials."""
+        parts, options = urlsplit(url), releases.options_of(url, "endpoint", "region", "keep")
+        prefix = f"{parts.path.strip('/')}/" if parts.path.strip("/") else ""
+        client = boto3.client("s3", endpoint_url=options.get("endpoint"), region_name=options.get("region"))
+        return cls(parts.netloc, prefix, client, releases.keep_of(options))
+
+    def publish(self, release: Release) -> Published:
+        key = self._kept(release.site, release.version)
+        with _as_source_errors(f"s3://{self.bucket}/{key}"):
+            if self._version_at(key) is None:
+                extra = {"ContentType": CONTENT_TYPE, "Metadata": {"version": release.version}}
+                self.client.upload_file(str(release.database), self.bucket, key, ExtraArgs=extra)
+            about = json.dumps(release.metadata, ensure_ascii=False).encode()
+            self._put(f"{self.prefix}{release.site}/metadata.json", about)
+        published = self.switch(release.site, release.version)
+        self._prune(release.site)
+        return published
+
+    def versions(self, site: str) -> list[str]:
+        prefix = f"{self.prefix}{site}/versions/"
+        with _as_source_errors(f"s3://{self.bucket}/{prefix}"):
+            pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=prefix)
+            keys = [found["Key"] for page in pages for found in page.get("Contents", ())]
+        return sorted(key.removeprefix(prefix).removesuffix(".db") for key in keys)
+
+    def current(self, site: str) -> str | None:
+        with _as_source_errors(f"s3://{self.bucket}/{self._served(site)}"):
+            return self._version_at(self._served(site))
+
+    def switch(self, site: str, version: str) -> Published:
+        kept, served = self._kept(site, version), self._served(site)
+        with _as_source_errors(f"s3://{self.bucket}/{served}"):
+            if self._version_at(kept) is None:
+                raise releases.unknown_version(site, version)
+            previous = self._version_at(served)
+            if previous != version:
+                # The object changes as a whole or not at all, even when it is copied in parts.
+                self.client.copy({"Bucket": self.bucket, "Key": kept}, self.bucket, served)
+        return Published(f"s3://{self.bucket}/{served}", version, previous, changed=previous != version)
+
+    def _version_at(self, key: str) -> str | None:
+        try:
+            found = self.client.head_object(Bucket=self.bucket, Key=key)
+        except ClientError as error:
+            if error.response["Error"]["Code"] in ("404", "NoSuchKey", "NotFound"):
+                return None
+            raise
+        return str(found["Metadata"].get("version", ""))
+
+    def _put(self, key: str, content: bytes) -> None:
+        self.client.put_object(Bucket=self.bucket, Key=key, Body=content, ContentType="application/json")
+
+    def _kept(self, site: str, version: str) -> str:
+        return f"{self.prefix}{site}/versions/{version}.db"
+
+    def _served(self, site: str) -> str:
+        return f"{self.prefix}{site}.db"
+
+    def _prune(self, site: str) -> None:
+        for version in releases.to_prune(self.versions(site), self.current(site), self.keep):
+            with _as_source_errors(self.bucket):
+                self.client.delete_object(Bucket=self.bucket, Key=self._kept(site, version))
+
+
+@contextmanager
+def _as_source_errors(where: str) -> Iterator[None]:
+    try:
+        yield
+    except (BotoCoreError, ClientError) as error:
+        raise SourceError(f"{where}: {error}", code="deploy_s3") from error

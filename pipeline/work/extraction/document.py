@@ -1,0 +1,98 @@
+"""One document's facts: read, cached by content and rules, written in one piece."""
+
+import hashlib
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from pipeline.work.beside import write_text
+from pipeline.work.extraction import addresses, agenda, dates, legislation, money, proceedings
+from pipeline.work.extraction.facts import Fact, MeetingContext, PagedText
+from pipeline.work.page_texts import read_pages
+
+# Raise it when a rule changes: facts found by other rules are found anew.
+RULES = 3
+ENTRY_POINTS = "clerk.extractors"
+
+Extractor = Callable[[PagedText, MeetingContext], Iterable[Fact]]
+
+
+@dataclass(frozen=True)
+class Extracted:
+    counts: dict[str, int]
+    flags: int
+    cached: bool
+    seconds: float
+
+
+BUILT_IN: dict[str, Extractor] = {
+    "proceedings": proceedings.find,
+    "legislation": legislation.find,
+    "money": money.find,
+    "addresses": addresses.find,
+    "dates": dates.find,
+    "agenda": agenda.find,
+}
+
+
+@cache
+def extractors() -> dict[str, Extractor]:
+    """Ours, and those that installed packages offer under `clerk.extractors`."""
+    return BUILT_IN | {point.name: point.load() for point in entry_points(group=ENTRY_POINTS)}
+
+
+def extract_document(text_dir: Path, facts_file: Path, context: MeetingContext) -> Extracted:
+    """Write the document's facts to `facts_file`, unless they are there for this text and these rules."""
+    started = time.monotonic()
+    paged = PagedText.of(read_pages(text_dir))
+    key = _key(paged, context)
+    known = read_facts(facts_file)
+    cached = known.get("key") == key
+    if not cached:
+        known = {"key": key, "rules": RULES, "facts": list(_found(paged, context))}
+        write_text(facts_file, json.dumps(known, ensure_ascii=False, indent=1))
+    facts = known["facts"]
+    counts = Counter(fact["kind"] for fact in facts)
+    flags = sum(bool(fact["flags"]) for fact in facts)
+    return Extracted(dict(counts), flags, cached, time.monotonic() - started)
+
+
+def read_facts(facts_file: Path) -> dict[str, Any]:
+    """The facts as written, or none where there is no file or a damaged one."""
+    try:
+        found = json.loads(facts_file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {"facts": []}
+    return found if isinstance(found, dict) and isinstance(found.get("facts"), list) else {"facts": []}
+
+
+def _key(paged: PagedText, context: MeetingContext) -> str:
+    named = [RULES, sorted(extractors()), asdict(context), paged.numbers]
+    digest = hashlib.blake2b(json.dumps(named).encode(), digest_size=16)
+    digest.update(paged.text.encode())
+    return digest.hexdigest()
+
+
+def _found(paged: PagedText, context: MeetingContext) -> Iterator[dict[str, Any]]:
+    if not paged.starts:
+        return
+    for extractor in extractors().values():
+        for fact in extractor(paged, context):
+            page, start = paged.locate(fact.start)
+            yield {
+                "kind": fact.kind,
+                "page": page,
+                "start": start,
+                "end": start + fact.end - fact.start,
+                "text": paged.text[fact.start : fact.end],
+                "rule": fact.rule,
+                "confidence": fact.confidence,
+                "flags": list(fact.flags),
+                **fact.values,
+            }

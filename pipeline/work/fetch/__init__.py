@@ -1,0 +1,1 @@
+"""Fetch: find out what a municipality has published, politely, and bring each file home safely."""

@@ -1,0 +1,328 @@
+"""The one HTTP client: checked addresses, politeness, robots, limits, typed errors."""
+
+import json
+import re
+import ssl
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import httpcore
+import httpx
+
+from pipeline.errors import DocumentError, PipelineError, SourceError
+from pipeline.work.fetch.addresses import CheckedBackend, PrivateHosts
+from pipeline.work.fetch.gate import Gate, LocalGate, Turn
+from pipeline.work.fetch.robots import Cache, MemoryCache, Robots
+
+REDIRECTS = {301, 302, 303, 307, 308}
+# Worth another try although they are the client's fault on paper: firewalls and rate limits answer so.
+PASSING = {403, 408, 425, 429}
+DEFAULT_RETRY_AFTER = 30.0
+
+
+@dataclass(frozen=True)
+class Limits:
+    connect_seconds: float = 15
+    read_seconds: float = 45
+    total_seconds: float = 900
+    page_bytes: int = 30 * 1024 * 1024
+    file_bytes: int = 500 * 1024 * 1024
+    redirects: int = 8
+    retries: int = 2
+    # The longest pause between two tries inside a job; what asks for more goes back to the queue.
+    patience_seconds: float = 20
+    backoff_seconds: float = 1
+
+
+@dataclass(frozen=True)
+class Page:
+    url: str
+    content: bytes
+    headers: Mapping[str, str]
+
+    @property
+    def text(self) -> str:
+        try:
+            return self.content.decode(self._charset(), errors="replace")
+        except LookupError:
+            return self.content.decode(errors="replace")
+
+    def _charset(self) -> str:
+        declared = re.search(r"charset=[\"']?([\w.:-]+)", self.headers.get("content-type", ""), re.I)
+        inside = re.search(rb"<meta[^>]{0,200}charset=[\"']?([\w.:-]+)", self.content[:4096], re.I)
+        if declared:
+            return declared.group(1)
+        return inside.group(1).decode("ascii", "replace") if inside else "utf-8"
+
+    def json(self) -> Any:
+        try:
+            return json.loads(self.content)
+        except ValueError as error:
+            raise SourceError(f"{self.url} did not answer with JSON", code="bad_json") from error
+
+
+@dataclass
+class Answer:
+    """A response whose body has not been read yet; its host's turn is held until it is closed."""
+
+    response: httpx.Response
+    turn: Turn
+    deadline: float
+    limits: Limits = field(default_factory=Limits)
+
+    def chunks(self, most: int) -> Iterator[bytes]:
+        size = 0
+        declared = self.response.headers.get("content-length", "")
+        if declared.isdigit() and int(declared) > most:
+            raise DocumentError(
+                f"{self.response.url} has {declared} bytes, over the {most} allowed", code="too_large"
+            )
+        if "," in self.response.headers.get("content-encoding", ""):
+            # Each layer multiplies what a small body unpacks to.
+            raise DocumentError(f"{self.response.url} is packed more than once", code="bad_encoding")
+        for chunk in self.response.iter_bytes():
+            size += len(chunk)
+            if size > most:
+                raise DocumentError(f"{self.response.url} is over the {most} bytes allowed", code="too_large")
+            if time.monotonic() > self.deadline:
+                raise SourceError(f"{self.response.url} was too slow", code="timeout_total")
+            self.turn.renew()
+            yield chunk
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """Certificates are always checked. Reading them takes long enough to do it once a process."""
+    return httpx.create_ssl_context()
+
+
+class CheckedTransport(httpx.HTTPTransport):
+    """httpx's transport over a pool whose connections go only to checked addresses."""
+
+    def __init__(self, private_hosts: PrivateHosts) -> None:
+        super().__init__(verify=_tls(), trust_env=False)
+        self._pool = httpcore.ConnectionPool(
+            ssl_context=_tls(),
+            max_connections=10,
+            keepalive_expiry=5,
+            network_backend=CheckedBackend(private_hosts),
+        )
+
+
+class Client:
+    """Ask here for every page and file: `page`, `post`, or `answer` for a body too large to hold."""
+
+    def __init__(
+        self,
+        *,
+        gate: Gate | None = None,
+        cache: Cache | None = None,
+        private_hosts: Iterable[str] = (),
+        robots_exempt_hosts: Iterable[str] = (),
+        local_dirs: Iterable[Path] = (),
+        user_agent: str = "Clerk/1.0 (civic records archive)",
+        limits: Limits | None = None,
+    ) -> None:
+        self.limits = limits or Limits()
+        self._local_dirs = [Path(folder).resolve() for folder in local_dirs]
+        self._gate = gate or LocalGate()
+        self._asking_robots = False
+        self._exempt = {host.lower() for host in robots_exempt_hosts}
+        self._robots = Robots(self._robots_text, user_agent.partition("/")[0].strip(), cache or MemoryCache())
+        self._http = httpx.Client(
+            transport=CheckedTransport(PrivateHosts(private_hosts)),
+            headers={"User-Agent": user_agent, "Accept": "*/*", "Accept-Encoding": "gzip, deflate"},
+            timeout=httpx.Timeout(self.limits.read_seconds, connect=self.limits.connect_seconds),
+            follow_redirects=False,
+            # No proxies or .netrc from the environment: a proxy would connect where no address was checked.
+            trust_env=False,
+        )
+
+    def close(self) -> None:
+        self._http.close()
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def page(
+        self, url: str, *, params: Mapping[str, Any] | None = None, headers: Mapping[str, str] | None = None
+    ) -> Page:
+        return self._page("GET", url, params=params, headers=headers)
+
+    def post(
+        self,
+        url: str,
+        *,
+        data: Mapping[str, Any] | None = None,
+        json: Any = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Page:
+        return self._page("POST", url, data=data, json=json, headers=headers)
+
+    def _page(self, method: str, url: str, **parts: Any) -> Page:
+        for retry in range(self.limits.retries + 1):
+            try:
+                with self.answer(method, url, **parts) as answer:
+                    check_status(answer.response)
+                    content = b"".join(answer.chunks(self.limits.page_bytes))
+                    return Page(str(answer.response.url), content, answer.response.headers)
+            except SourceError as error:
+                pause = max(error.retry_after or 0, self.limits.backoff_seconds * 2**retry)
+                if retry == self.limits.retries or pause > self.limits.patience_seconds:
+                    raise
+                time.sleep(pause)
+        raise AssertionError("the last try returns or raises")
+
+    @contextmanager
+    def answer(self, method: str, url: str, **parts: Any) -> Iterator[Answer]:
+        """The response after redirects; each hop is checked, polite and allowed by robots on its own."""
+        request = self._request(method, url, **parts)
+        deadline = time.monotonic() + self.limits.total_seconds
+        for _ in range(self.limits.redirects + 1):
+            delay = self._obey_robots(request.url)
+            with self._gate.turn(_host(request.url), delay) as turn, _typed_errors(str(request.url)):
+                response = self._http.send(request, stream=True)
+                try:
+                    self._note_pause(response)
+                    following = self._next_hop(response)
+                    if following is None:
+                        yield Answer(response, turn, deadline, self.limits)
+                        return
+                finally:
+                    response.close()
+            request = following
+        raise DocumentError(f"{url} redirects more than {self.limits.redirects} times", code="redirect_loop")
+
+    def local_path(self, url: str) -> Path:
+        """The file or folder that a path or file: URL names, if it lies in a folder that may be read."""
+        parts = urlsplit(url)
+        path = Path(unquote(parts.path) if parts.scheme == "file" else url).resolve()
+        if not any(path.is_relative_to(folder) for folder in self._local_dirs):
+            raise DocumentError(f"{path} is not in a folder that FETCH_LOCAL_DIRS names", code="bad_url")
+        return path
+
+    def _request(self, method: str, url: str, **parts: Any) -> httpx.Request:
+        with _typed_errors(url):
+            request = self._http.build_request(method, url, **parts)
+        _check_url(request.url)
+        return request
+
+    def _next_hop(self, response: httpx.Response) -> httpx.Request | None:
+        if response.status_code not in REDIRECTS or "location" not in response.headers:
+            return None
+        if response.next_request is None:
+            raise DocumentError(f"{response.url} redirects to nowhere", code="bad_redirect")
+        _check_url(response.next_request.url)
+        return response.next_request
+
+    def _note_pause(self, response: httpx.Response) -> None:
+        """429 and 503 speak for the host: all workers leave it alone for as long as it asks."""
+        if response.status_code in (429, 503):
+            self._gate.hold(_host(response.url), min(retry_after(response) or DEFAULT_RETRY_AFTER, 3600))
+
+    def _obey_robots(self, url: httpx.URL) -> float:
+        if (
+            url.path == "/robots.txt"
+            or _host(url) in self._exempt
+            or (url.host or "").lower() in self._exempt
+        ):
+            return 0.0
+        rules = self._robots.rules(str(url))
+        if not rules.allowed:
+            raise DocumentError(f"robots.txt of {url.host} does not allow {url}", code="robots_disallowed")
+        return rules.delay
+
+    def _robots_text(self, url: str) -> str:
+        self._asking_robots = True
+        try:
+            page = self.page(url)
+        except PipelineError as error:
+            if error.code.startswith("http_4") and error.code != "http_429":
+                return ""
+            raise
+        finally:
+            self._asking_robots = False
+        # A page where robots.txt should be (a site that answers everything with its home page) has no rules.
+        return "" if page.content.lstrip()[:1] == b"<" else page.text[:500_000]
+
+
+def check_status(response: httpx.Response) -> None:
+    """Raise what the status means; nothing for a success."""
+    status = response.status_code
+    if status < 300:
+        return
+    message = f"{response.url} answered {status} {response.reason_phrase}".strip()
+    if status in PASSING:
+        raise SourceError(message, code=f"http_{status}", retry_after=retry_after(response))
+    if status >= 500:
+        raise SourceError(message, code="http_5xx", retry_after=retry_after(response))
+    raise DocumentError(message, code=f"http_{status}")
+
+
+def retry_after(response: httpx.Response) -> float | None:
+    """Seconds to wait, from either form of the header."""
+    value = response.headers.get("retry-after", "").strip()
+    if value.isascii() and value.isdigit():
+        return float(value)
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+
+
+def _host(url: httpx.URL) -> str:
+    """The politeness key: name and port, so that two servers on one test machine are two hosts."""
+    name = url.host.lower().rstrip(".")
+    return f"{name}:{url.port}" if url.port else name
+
+
+def _check_url(url: httpx.URL) -> None:
+    if url.scheme not in ("http", "https") or not url.host:
+        raise DocumentError(f"{url} is not an http address", code="bad_url")
+    if url.userinfo:
+        raise DocumentError(f"{url} carries a user name", code="bad_url")
+
+
+@contextmanager
+def _typed_errors(url: str) -> Iterator[None]:
+    """httpx's errors as ours, at the border."""
+    try:
+        yield
+    except PipelineError:
+        raise
+    except httpx.ConnectTimeout as error:
+        raise SourceError(f"{url} did not accept a connection in time", code="timeout_connect") from error
+    except httpx.TimeoutException as error:
+        raise SourceError(f"{url} did not answer in time", code="timeout_read") from error
+    except httpx.ConnectError as error:
+        code = (
+            "tls_failed" if "SSL" in str(error) or "certificate" in str(error).lower() else "connect_failed"
+        )
+        raise SourceError(f"{url}: {error}", code=code) from error
+    except httpx.RemoteProtocolError as error:
+        code = (
+            "truncated"
+            if "complete message body" in str(error) or "incomplete" in str(error)
+            else "bad_protocol"
+        )
+        raise SourceError(f"{url}: {error}", code=code) from error
+    except httpx.DecodingError as error:
+        raise SourceError(f"{url}: {error}", code="bad_encoding") from error
+    except (httpx.InvalidURL, UnicodeError) as error:
+        raise DocumentError(f"{url!r} is not a usable address: {error}", code="bad_url") from error
+    except httpx.HTTPError as error:
+        raise SourceError(f"{url}: {type(error).__name__} {error}", code="connect_failed") from error

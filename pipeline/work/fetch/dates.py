@@ -1,0 +1,97 @@
+"""Dates and times as cities write them, found by patterns that cannot run away."""
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import date, datetime, time
+
+import dateparser
+
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_MONTH = (
+    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+)
+_YEAR = r"(?P<year>(?:19|20)\d\d)"
+_DAY = r"(?P<day>[0-3]?\d)"
+_SHORT_YEAR = r"(?P<year>(?:19|20)?\d\d)"
+# Tried in this order; the first that names a real date wins.
+_PATTERNS = [
+    re.compile(pattern, re.I)
+    for pattern in (
+        rf"(?<!\d){_YEAR}[-_/.](?P<month>[01]?\d)[-_/.]{_DAY}(?!\d)",
+        rf"\b{_MONTH}[\s_\-]*{_DAY}(?:st|nd|rd|th)?[\s,_\-.]+{_YEAR}(?!\d)",
+        rf"(?<!\d){_DAY}(?:st|nd|rd|th)?[\s_\-]+(?:of\s+)?{_MONTH}[\s,_\-.]+{_YEAR}(?!\d)",
+        rf"(?<!\d)(?P<month>[01]?\d)\s?[-_/.]\s?{_DAY}\s?[-_/.]\s?{_SHORT_YEAR}(?!\d)",
+        rf"(?<!\d){_YEAR}(?P<month>[01]\d)(?P<day>[0-3]\d)(?!\d)",
+        rf"(?<!\d)(?P<month>[01]\d)(?P<day>[0-3]\d){_YEAR}(?!\d)",
+        r"(?<!\d)(?P<month>[01]\d)(?P<day>[0-3]\d)(?P<year>[0-3]\d)(?!\d)",
+        rf"(?<![a-z]){_MONTH}[\s_\-]*{_DAY}[\s,_\-]*{_YEAR}(?!\d)",
+    )
+]
+_TIME = re.compile(
+    r"(?<![\d:/])(?P<hour>[01]?\d|2[0-3])(?::(?P<minute>[0-5]\d)(?::[0-5]\d)?)?\s*(?P<half>[ap]\.?\s?m\b\.?)?",
+    re.I,
+)
+
+
+def find_date(text: str) -> date | None:
+    """The first date that the text names, month before day where only digits tell."""
+    return next(_dates(text or ""), None)
+
+
+def _dates(text: str) -> Iterator[date]:
+    for pattern in _PATTERNS:
+        for match in pattern.finditer(text):
+            found = _real_date(match.group("year"), match.group("month"), match.group("day"))
+            if found:
+                yield found
+
+
+def _real_date(year: str, month: str, day: str) -> date | None:
+    number = int(month) if month.isdigit() else _MONTHS.index(month[:3].lower()) + 1
+    full_year = int(year) if len(year) == 4 else 2000 + int(year)
+    try:
+        found = date(full_year, number, int(day))
+    except ValueError:
+        return None
+    return found if 1900 <= found.year <= 2100 else None
+
+
+def find_time(text: str) -> time | None:
+    """The first time of day, e.g. `6:30 PM`, `18:30`, `7 p.m.`; a bare number is none."""
+    for match in _TIME.finditer(text or ""):
+        half = (match.group("half") or "").lower()
+        if not half and match.group("minute") is None:
+            continue
+        hour = int(match.group("hour"))
+        if half and hour <= 12:
+            hour = hour % 12 + (12 if half.startswith("p") else 0)
+        return time(hour, int(match.group("minute") or 0))
+    return None
+
+
+def read_date(text: str) -> date | None:
+    """A field that is a date in any language or format; slower, so only for fields, never for prose."""
+    found = find_date(text)
+    if found is None and any(character.isdigit() for character in text or ""):
+        parsed = dateparser.parse(text[:60], settings={"REQUIRE_PARTS": ["day", "month", "year"]})
+        found = parsed.date() if parsed else None
+    return found
+
+
+def read_moment(text: str | None) -> tuple[date | None, time | None]:
+    """An ISO timestamp as the city's own wall clock; what follows the minutes (`Z`, `.000`) is dropped.
+
+    The platforms whose stamps end in `Z` put local time there.
+    """
+    value = (text or "").strip()
+    try:
+        moment = datetime.fromisoformat(value[:19])
+    except ValueError:
+        return find_date(value), find_time(value)
+    return moment.date(), moment.time() if "T" in value or " " in value else None
+
+
+def dated(text: str, *, then: Callable[[], str] | None = None) -> date | None:
+    """The date in the text, else in what `then` gives."""
+    return find_date(text) or (find_date(then()) if then else None)

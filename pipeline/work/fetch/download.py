@@ -1,0 +1,116 @@
+"""Bring one file home: streamed, capped, hashed, sniffed, and renamed into place only when it is whole."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.errors import DocumentError
+from pipeline.work.beside import replacing
+from pipeline.work.fetch.client import Client, Limits, check_status
+from pipeline.work.fetch.refs import HTML, PDF
+
+PDF_TYPE, HTML_TYPE = "application/pdf", "text/html"
+# A header may come late: readers accept it within the first kilobyte.
+SNIFF_BYTES = 1024
+CHUNK = 1024 * 1024
+_MARKUP = re.compile(
+    rb"^\s*(?:<!doctype\s+html|<html|<head|<body|<\?xml[^>]*>\s*<(?:!doctype\s+)?html)", re.I
+)
+_LOGIN = re.compile(rb"<input[^>]+type\s*=\s*[\"']?password", re.I)
+
+
+@dataclass(frozen=True)
+class Downloaded:
+    sha256: str
+    size: int
+    content_type: str
+    etag: str = ""
+    last_modified: str = ""
+
+
+class NotModified:
+    """The server says that the file is the one we have."""
+
+
+NOT_MODIFIED = NotModified()
+
+
+def download(
+    client: Client,
+    url: str,
+    dest: Path,
+    *,
+    etag: str = "",
+    last_modified: str = "",
+    accept: str = PDF,
+    form: Mapping[str, str] | None = None,
+    limits: Limits | None = None,
+) -> Downloaded | NotModified:
+    """Write the file at `url` to `dest`. `accept` is the reference's content hint."""
+    if url.startswith("file:"):
+        return _copy(client.local_path(url), dest, etag, accept)
+    limits = limits or client.limits
+    conditions = {"If-None-Match": etag, "If-Modified-Since": last_modified}
+    headers = {name: value for name, value in conditions.items() if value}
+    with client.answer("POST" if form else "GET", url, data=form, headers=headers) as answer:
+        if answer.response.status_code == 304 and headers:
+            return NOT_MODIFIED
+        check_status(answer.response)
+        with replacing(dest) as partial:
+            digest, size = _save(answer.chunks(limits.file_bytes), partial)
+            content_type = _accepted_type(
+                partial, url, answer.response.headers.get("content-type", ""), accept
+            )
+    validators = (answer.response.headers.get(name, "") for name in ("etag", "last-modified"))
+    return Downloaded(digest, size, content_type, *validators)
+
+
+def _copy(path: Path, dest: Path, etag: str, accept: str) -> Downloaded | NotModified:
+    """A file of a local folder; its size and time stand in for an ETag."""
+    if not path.is_file():
+        raise DocumentError(f"{path} is not there", code="http_404")
+    facts = path.stat()
+    tag = f"{facts.st_mtime_ns}-{facts.st_size}"
+    if etag == tag:
+        return NOT_MODIFIED
+    with replacing(dest) as partial, path.open("rb") as file:
+        digest, size = _save(iter(lambda: file.read(CHUNK), b""), partial)
+        content_type = _accepted_type(partial, str(path), "", accept)
+    return Downloaded(digest, size, content_type, tag)
+
+
+def _save(chunks: Iterable[bytes], file: Path) -> tuple[str, int]:
+    digest, size = hashlib.sha256(), 0
+    with file.open("wb") as opened:
+        for chunk in chunks:
+            digest.update(chunk)
+            size += len(chunk)
+            opened.write(chunk)
+    return digest.hexdigest(), size
+
+
+def _accepted_type(file: Path, url: str, declared: str, accept: str) -> str:
+    """What the bytes are, whatever the server calls them; an error for what is not the document."""
+    content_type = sniff(file, declared)
+    if content_type == PDF_TYPE:
+        return content_type
+    if content_type == HTML_TYPE and accept == HTML:
+        if _LOGIN.search(file.read_bytes()[:500_000]):
+            raise DocumentError(f"{url} asks for a password", code="login_page")
+        return content_type
+    what = "an empty file" if file.stat().st_size == 0 else content_type or "neither a PDF nor a page"
+    raise DocumentError(f"{url} is {what}, not a PDF", code="not_a_pdf")
+
+
+def sniff(file: Path, declared: str) -> str:
+    """The type by content, then by declaration; empty where neither tells."""
+    with file.open("rb") as opened:
+        start = opened.read(SNIFF_BYTES)
+    if b"%PDF-" in start:
+        return PDF_TYPE
+    declared_type = declared.partition(";")[0].strip().lower()
+    if _MARKUP.match(start) or (start.strip() and declared_type in (HTML_TYPE, "application/xhtml+xml")):
+        return HTML_TYPE
+    return "" if declared_type == PDF_TYPE else declared_type

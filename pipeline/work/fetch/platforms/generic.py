@@ -1,0 +1,94 @@
+"""Any page with links to PDFs, when no platform is recognised."""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from pathlib import PurePosixPath
+from urllib.parse import unquote, urlsplit
+
+from lxml.html import HtmlElement
+
+from pipeline.work.fetch.base import Fetcher, Option
+from pipeline.work.fetch.dates import find_date, find_time
+from pipeline.work.fetch.pages import Link, links, panel_of, parse, short_text
+from pipeline.work.fetch.refs import OTHER, DocRef, body_in, clean, is_cancelled, kind_of, url_identity
+
+_STORES = re.compile(
+    r"/DocumentCenter/View/\d+|/Archive\.aspx\?ADID=\d+|/showpublisheddocument/\d+|/showdocument\?id=\d+"
+    r"|/ImageRepository/Document\?",
+    re.I,
+)
+_ROWS = ("tr", "li", "p", "dd", "article", "section", "div")
+
+
+class Generic(Fetcher):
+    name = "generic"
+    label = "Page of PDF links"
+    step = None
+    options = (
+        Option("body", "name of the meeting body, where the page does not say"),
+        Option("match", "regular expression that a link's address or text must match"),
+        Option("pages", "further addresses with links, read like the first", list, ()),
+        Option("all_links", "follow links that do not end in .pdf as well (needs `match`)", bool, False),
+    )
+
+    @classmethod
+    def detect(cls, url: str, html: str) -> float:
+        count = sum(1 for link in links(parse(html, url)) if is_pdf(link.url))
+        return min(0.4, 0.1 + count / 50) if count else 0.0
+
+    def between(self, since: date, until: date) -> Iterator[DocRef]:
+        for address in (self.url, *self.settings["pages"]):
+            page = self.client.page(address)
+            yield from self.refs(page.text, page.url)
+
+    def refs(self, html: str, url: str) -> Iterator[DocRef]:
+        tree = parse(html, url)
+        names = [clean(tree.xpath(f"string(//{tag})")) for tag in ("h1", "title")]
+        page_name = next((body_in(name) for name in names if body_in(name)), "") or names[0] or names[1]
+        seen: set[str] = set()
+        for link in links(tree):
+            identity = url_identity(link.url)
+            if identity not in seen and self.wanted(link):
+                seen.add(identity)
+                yield self.ref(link, identity, page_name)
+
+    def wanted(self, link: Link) -> bool:
+        match = self.settings["match"]
+        if match and not re.search(match, f"{link.url} {link.text}", re.I):
+            return False
+        if is_pdf(link.url) or (self.settings["all_links"] and match):
+            return True
+        # Document stores give no suffix: there only what says that it is a record.
+        return bool(_STORES.search(link.url)) and kind_of(link.text, link.url) != OTHER
+
+    def ref(self, link: Link, identity: str, page_name: str) -> DocRef:
+        file_name = PurePosixPath(unquote(urlsplit(link.url).path)).stem
+        row, heading = row_text(link.element), panel_of(link.element) or link.heading
+        kind = kind_of(link.text, file_name)
+        return DocRef(
+            external_id=identity,
+            url=link.url,
+            title=link.text or file_name,
+            body=self.settings["body"] or body_in(heading) or page_name,
+            date=find_date(link.text) or find_date(file_name) or find_date(row) or find_date(heading),
+            time=find_time(link.text),
+            kind=kind if kind != OTHER else kind_of(row if len(row) < 200 else "", heading),
+            cancelled=is_cancelled(link.text, file_name),
+        )
+
+
+def is_pdf(url: str) -> bool:
+    parts = urlsplit(url)
+    return parts.path.lower().endswith(".pdf") or bool(re.search(r"\.pdf(?:&|$)", unquote(parts.query), re.I))
+
+
+def row_text(element: HtmlElement) -> str:
+    """The words of the smallest row, item or paragraph around the link that names a date, or is a row."""
+    for ancestor in element.iterancestors(*_ROWS):
+        text = short_text(ancestor, 600)
+        if text is None:
+            break
+        if ancestor.tag in ("tr", "li") or find_date(text):
+            return text
+    return ""

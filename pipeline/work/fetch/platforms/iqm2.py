@@ -1,0 +1,69 @@
+"""IQM2 (Accela, Granicus): the citizens' calendar as a list."""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from urllib.parse import parse_qs, urljoin, urlsplit
+
+from lxml.html import HtmlElement
+
+from pipeline.work.fetch.base import Fetcher, Option
+from pipeline.work.fetch.dates import find_date, find_time
+from pipeline.work.fetch.pages import links, parse, text_of
+from pipeline.work.fetch.refs import DocRef, clean, is_cancelled, kind_of
+
+_ROW = "//div[contains(concat(' ', normalize-space(@class), ' '), ' MeetingRow ')]"
+_BOARD = re.compile(r"Board:\s*(.+?)\s*(?:Type:|Status:|$)", re.S)
+
+
+class Iqm2(Fetcher):
+    name = "iqm2"
+    label = "IQM2"
+    options = (Option("group", "number of the meeting group to list; all where empty", int),)
+
+    @classmethod
+    def detect(cls, url: str, html: str) -> float:
+        if (urlsplit(url).hostname or "").endswith(".iqm2.com"):
+            return 0.95
+        return 0.8 if "Detail_Meeting.aspx" in html and "FileOpen.aspx" in html else 0.0
+
+    @classmethod
+    def home(cls, url: str) -> str:
+        return urljoin(url, "/Citizens/Calendar.aspx")
+
+    def between(self, since: date, until: date) -> Iterator[DocRef]:
+        query = {"From": _day(since), "To": _day(until), "View": "List"}
+        if self.settings["group"]:
+            query["DepartmentID"] = str(self.settings["group"])
+        page = self.client.page(urljoin(self.url, "/Citizens/Calendar.aspx"), params=query)
+        yield from self.refs(page.text, page.url)
+
+    def refs(self, html: str, url: str) -> Iterator[DocRef]:
+        tree = parse(html, url if "/citizens/" in url.lower() else urljoin(url, "/Citizens/Calendar.aspx"))
+        for row in tree.xpath(_ROW):
+            yield from _row_refs(row)
+
+
+def _row_refs(row: HtmlElement) -> Iterator[DocRef]:
+    when = text_of(next(iter(row.xpath(".//*[contains(@class, 'RowLink')]")), None))
+    tooltip = " ".join(row.xpath(".//*[contains(@class, 'RowLink')]//@title"))
+    name = text_of(next(iter(row.xpath(".//*[contains(@class, 'RowDetails')]")), None))
+    board = _BOARD.search(tooltip)
+    for link in links(row):
+        query = parse_qs(urlsplit(link.url).query)
+        if "fileopen.aspx" not in link.url.lower() or "ID" not in query:
+            continue
+        yield DocRef(
+            external_id=f"{query.get('Type', ['0'])[0]}-{query['ID'][0]}",
+            url=link.url,
+            title=f"{name} {link.text}",
+            body=clean(board.group(1)) if board else name.partition(" - ")[0],
+            date=find_date(when) or find_date(tooltip),
+            time=find_time(when.partition(",")[2] or when),
+            kind="minutes" if link.text.lower() == "summary" else kind_of(link.text),
+            cancelled=is_cancelled(text_of(row), tooltip),
+        )
+
+
+def _day(day: date) -> str:
+    return f"{day.month}/{day.day}/{day.year}"

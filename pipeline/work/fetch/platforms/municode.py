@@ -1,0 +1,102 @@
+"""Municode Meetings: the publish page, ten meetings at a time."""
+
+from collections.abc import Iterator
+from datetime import date
+from pathlib import PurePosixPath
+from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit, urlunsplit
+
+from lxml.html import HtmlElement
+
+from pipeline.work.fetch.base import Fetcher, Option
+from pipeline.work.fetch.dates import find_date, find_time
+from pipeline.work.fetch.pages import links, parse, text_of
+from pipeline.work.fetch.refs import HTML, OTHER, PDF, DocRef, is_cancelled, kind_of, url_identity
+
+MOST_PAGES = 300
+
+
+class Municode(Fetcher):
+    name = "municode"
+    label = "Municode Meetings"
+    # Pages are numbered, newest first, and know no dates: read until a page is older than asked for.
+    options = (Option("body", "name of the meeting body, for a page that has only one"),)
+
+    @classmethod
+    def detect(cls, url: str, html: str) -> float:
+        host, path = urlsplit(url).hostname or "", urlsplit(url).path.lower()
+        # A document's address is on the same host; only the publish page lists.
+        if (host == "meetings.municode.com" and "publishpage" in path) or host.endswith(
+            ".municodemeetings.com"
+        ):
+            return 0.95
+        return 0.7 if "mccmeetings.blob.core" in html or "municodemeetings" in html else 0.0
+
+    def between(self, since: date, until: date) -> Iterator[DocRef]:
+        for number in range(1, MOST_PAGES + 1):
+            page = self.client.page(_page_address(self.url, number))
+            tree = parse(page.text, page.url)
+            found = list(self._refs(tree))
+            yield from found
+            dates = [ref.date for ref in found if ref.date]
+            if number >= _last_page(tree) or (dates and max(dates) < since):
+                return
+
+    def refs(self, html: str, url: str) -> Iterator[DocRef]:
+        yield from self._refs(parse(html, url))
+
+    def _refs(self, tree: HtmlElement) -> Iterator[DocRef]:
+        for row in tree.xpath("//tr[td]"):
+            cells = {_column(cell, number): cell for number, cell in enumerate(row.xpath("./td"))}
+            texts = {column: text_of(cell) for column, cell in cells.items()}
+            for column, cell in cells.items():
+                for link in links(cell):
+                    if is_document(link.url):
+                        yield self._ref(link.url, column, texts)
+
+    def _ref(self, url: str, column: str, texts: dict[str, str]) -> DocRef:
+        everything = " ".join(texts.values())
+        names = (text for text in texts.values() if text and not find_date(text) and not find_time(text))
+        meeting = texts.get("meeting") or next(names, "")
+        kind = kind_of(column)
+        page = "adahtmldocument" in url.lower()
+        return DocRef(
+            external_id=_identity(url),
+            url=url,
+            title=f"{meeting} {(kind if kind != OTHER else column).title()}",
+            body=self.settings["body"] or meeting,
+            date=find_date(texts.get("date", "")) or find_date(everything),
+            time=find_time(texts.get("time", "")) or find_time(everything),
+            kind=kind if kind != OTHER else kind_of(_identity(url), url),
+            cancelled=is_cancelled(*texts.values()),
+            content_hint=HTML if page else PDF,
+        )
+
+
+def is_document(url: str) -> bool:
+    path = urlsplit(url).path.lower()
+    return path.endswith(("/d/f", ".pdf")) or "MEET-" in url or "adahtmldocument" in path
+
+
+def _identity(url: str) -> str:
+    """The file's own name: the address around it changes with the storage account."""
+    inner = parse_qs(urlsplit(url).query).get("u", [url])[0]
+    name = PurePosixPath(urlsplit(inner).path).name
+    return name if name.startswith("MEET-") else url_identity(inner)
+
+
+def _column(cell: HtmlElement, number: int) -> str:
+    """What the cell is about: its class says so, in one of two generations of these pages."""
+    classes = (cell.get("class") or "").split()
+    known = ("meeting", "date", "time", "venue", "agenda", "packet", "minutes")
+    return next((name for name in known if name in classes), f"{number} {' '.join(classes)}")
+
+
+def _last_page(tree: HtmlElement) -> int:
+    numbers = tree.xpath("//select[contains(@id, 'page')]/option/@value")
+    return max((int(number) for number in numbers if number.isdigit()), default=1)
+
+
+def _page_address(url: str, number: int) -> str:
+    parts = urlsplit(url)
+    query = [(name, value) for name, value in parse_qsl(parts.query) if name != "p"]
+    return urlunsplit(parts._replace(query=urlencode([*query, ("p", str(number))])))

@@ -1,0 +1,87 @@
+"""What a listing is made of: one reference a document, and the words that tell kinds apart."""
+
+import datetime as dt
+import re
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+
+AGENDA, MINUTES, PACKET, OTHER = "agenda", "minutes", "packet", "other"
+PDF, HTML = "pdf", "html"
+
+# Order matters: "Agenda Packet" is a packet and "Minutes of the agenda review" are minutes.
+_KINDS = (
+    (PACKET, re.compile(r"packet|board\s*book|board\s*pack", re.I)),
+    (MINUTES, re.compile(r"minutes|minuta|\bmins?\b|action\s*summary|proceedings|journal", re.I)),
+    (AGENDA, re.compile(r"agenda|\bagd\b", re.I)),
+)
+_CANCELLED = re.compile(r"cancel|postpon", re.I)
+_NOT_CANCELLED = re.compile(r"not\s+cancel|un-?cancel", re.I)
+
+
+@dataclass(frozen=True)
+class DocRef:
+    """One document at a source. `external_id` is its identity there, whatever else changes."""
+
+    external_id: str
+    url: str
+    title: str = ""
+    body: str = ""
+    date: dt.date | None = None
+    time: dt.time | None = None
+    kind: str = OTHER
+    cancelled: bool = False
+    # "pdf": only a PDF will do; "html": an HTML page is the document (a PDF is welcome too).
+    content_hint: str = PDF
+    # What the platform changes when it publishes the document anew, where it tells: a date or an id.
+    revision: str = ""
+
+
+def kind_of(*texts: str) -> str:
+    """The kind that the first telling text names."""
+    for text in texts:
+        for kind, pattern in _KINDS:
+            if pattern.search(text or ""):
+                return kind
+    return OTHER
+
+
+def is_cancelled(*texts: str) -> bool:
+    return any(_CANCELLED.search(text or "") and not _NOT_CANCELLED.search(text or "") for text in texts)
+
+
+# Words that make a name the name of a body rather than of a year, a month or a kind of document.
+_BODY = re.compile(
+    r"\b(?:council|board|commission(?:ers)?|committee|authority|agency|district|trustees|supervisors|assembly"
+    r"|court|panel|task\s*force|corporation|select(?:men|board)|aldermen|association|foundation|trust|cabinet)\b",
+    re.I,
+)
+_NOT_BODY = re.compile(
+    r"\b(?:19|20)\d\d\b|\b(?:agendas?|minutes|packets?|archives?|documents?|and|&|past|upcoming|current)\b(?=\W*$)"
+    r"|^\W*(?:agendas?|minutes|archives?|past|upcoming|current)\b",
+    re.I,
+)
+
+
+def body_in(text: str) -> str:
+    """The meeting body that a heading names, without its year and the kind of document; empty if none."""
+    if not _BODY.search(text or "") or len(text) > 150:
+        return ""
+    name, before = clean(text), ""
+    while name != before:
+        before, name = name, _NOT_BODY.sub("", name).strip(" -\u2013\u2014:,*&|/()")
+    return name
+
+
+def clean(text: str | None) -> str:
+    """Visible text on one line: no-break and zero-width spaces are spaces or nothing."""
+    return " ".join((text or "").replace("\u200b", "").replace("\ufeff", "").split())
+
+
+def url_identity(url: str) -> str:
+    """A URL as an identity: without scheme, fragment and spelling differences that name the same file."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "").rstrip(".").removeprefix("www.")
+    port = f":{parts.port}" if parts.port not in (None, 80, 443) else ""
+    path = quote(unquote(parts.path), safe="/")
+    query = urlencode(sorted(parse_qsl(parts.query, keep_blank_values=True)))
+    return f"{host}{port}{path}{'?' + query if query else ''}"

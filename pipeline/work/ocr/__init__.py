@@ -1,0 +1,6 @@
+"""The OCR stage: a document becomes one text file a page."""
+
+from pipeline.work.ocr.document import read_document
+from pipeline.work.ocr.model import OcrOptions, OcrResult
+
+__all__ = ["OcrOptions", "OcrResult", "read_document"]

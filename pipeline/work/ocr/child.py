@@ -1,0 +1,66 @@
+"""The child's side: limits itself, dies with its parent, and reports to it line by line."""
+
+import ctypes
+import json
+import os
+import resource
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from pipeline.errors import PipelineError
+
+PR_SET_PDEATHSIG = 1
+# Room for what is mapped and not used; a bomb that outruns the parent's watch ends here.
+OVERSHOOT = 256 * 1024 * 1024
+
+
+Tell = Callable[..., None]
+
+
+def serve(read: Callable[[dict[str, Any], Tell], None]) -> None:
+    """Run `read` on the order that comes in, and report what it says, its failure too."""
+    order = json.load(sys.stdin)
+    _die_with(order["parent"])
+    _limit(order["options"]["memory_limit"])
+    tell = _teller(order["report"])
+    try:
+        read(order, tell)
+    except PipelineError as error:
+        tell(failed=str(error), code=error.code, retryable=error.retryable)
+    except MemoryError:
+        tell(failed="more memory than it may have", code="memory_limit", retryable=False)
+    except BrokenPipeError:
+        pass  # the parent is gone
+    except Exception:  # the parent raises it again: a bug must be seen
+        tell(failed=traceback.format_exc()[-2000:], code=None, retryable=True)
+    # Nothing here needs tearing down, and pdfium's own end is one more place to hang.
+    os._exit(0)
+
+
+def _teller(descriptor: int) -> Tell:
+    def tell(**message: Any) -> None:
+        line = json.dumps(message, default=asdict).encode() + b"\n"
+        while line:
+            line = line[os.write(descriptor, line) :]
+
+    return tell
+
+
+def _die_with(parent: int) -> None:
+    """Signals blocked by the parent while it forked are open again; its death is ours."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _limit(memory: int) -> None:
+    """The parent watches what is really used; this is the wall behind it."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    wall = memory + OVERSHOOT
+    resource.setrlimit(resource.RLIMIT_AS, (wall, wall))

@@ -1,0 +1,59 @@
+"""The words of the OCR stage: what may be asked of it, and what it answers."""
+
+from dataclasses import dataclass, field
+
+from pipeline.work.ocr.memory import MIB
+
+# A word and its box on the page as a viewer shows it, in ten-thousandths of its width and height
+# (left, top, right, bottom), with the engine's confidence in percent (100 for a text layer).
+Word = tuple[str, int, int, int, int, int]
+
+TEXT, OCR, BLANK, HTML, FAILED = "text", "ocr", "blank", "html", "failed"
+
+
+@dataclass(frozen=True)
+class OcrOptions:
+    engine: str = "auto"
+    tesseract_cmd: str | None = None
+    tessdata: str | None = None
+    # The first look at a page, and the second when the first was doubtful. What recognition costs goes with a
+    # line's width in units of its height: narrowed to 0.75 it reads as well, a quarter cheaper (docs/ocr.md).
+    dpi: int = 150
+    squeeze: float = 0.75
+    careful_dpi: int = 200
+    doubtful: float = 82
+    max_megapixels: float = 12
+    memory_limit: int = 640 * MIB
+    page_seconds: float = 120
+    document_seconds: float = 19 * 60
+    max_pages: int = 5000
+    max_bytes: int = 500 * MIB
+    # Pages that may be given up (hang, crash, too much memory) before the whole document is.
+    max_failed_pages: int = 3
+
+
+@dataclass(frozen=True)
+class PageText:
+    """One page read: its text, and how and how well it was come by."""
+
+    number: int
+    text: str
+    method: str
+    reason: str
+    confidence: float | None = None
+    seconds: float = 0.0
+    ink: bool = True
+    # Degrees the page was turned clockwise to be read upright.
+    rotation: int = 0
+    words: list[Word] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class OcrResult:
+    pages: int
+    characters: int
+    methods: dict[str, int]
+    findings: list[str]
+    seconds: float
+    # Mean over the recognised pages, weighted by their length; None when nothing had to be recognised.
+    confidence: float | None

@@ -1,0 +1,86 @@
+"""The folder of a document's page texts: written page by page, so that a killed attempt is gone on from."""
+
+import hashlib
+import json
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from pipeline.work.ocr.model import FAILED, PageText
+
+MANIFEST = "document.json"
+UNFINISHED = ".partial"
+SCRATCH = ".scratch"
+# Raised when what is written changes, so that old pages are read anew.
+FORMAT = 1
+
+
+def digest_of(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+class PageFiles:
+    """`{n}.txt` is the text of a page, `{n}.json` its provenance; a page with both is done."""
+
+    def __init__(self, folder: Path, key: dict[str, Any]) -> None:
+        self.folder = folder
+        self.key = key | {"format": FORMAT}
+
+    def prepare(self) -> None:
+        """Keep what an earlier attempt on this very content left; clear anything else away."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.clear_scratch()
+        same = _read(self.folder / MANIFEST) == self.key
+        for file in self.folder.iterdir():
+            if file.is_file() and (file.suffix == UNFINISHED or not same):
+                file.unlink(missing_ok=True)
+        if not same:
+            self._write(MANIFEST, json.dumps(self.key))
+
+    @property
+    def scratch(self) -> Path:
+        """For what an engine's own program writes down while it works."""
+        return self.folder / SCRATCH
+
+    def clear_scratch(self) -> None:
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+    def done(self) -> dict[int, PageText]:
+        """The pages that are there, without their words; the given-up ones are to be tried again."""
+        pages = {}
+        for file in self.folder.glob("*.json"):
+            known = _read(file)
+            if (
+                file.stem.isdigit()
+                and known
+                and file.with_suffix(".txt").is_file()
+                and known["method"] != FAILED
+            ):
+                text = file.with_suffix(".txt").read_text(encoding="utf-8")
+                pages[int(file.stem)] = PageText(**known | {"text": text, "words": []})
+        return pages
+
+    def write(self, page: PageText) -> None:
+        """Provenance first: a page counts once its text is there."""
+        facts = asdict(page)
+        facts.pop("text")
+        self._write(f"{page.number}.json", json.dumps(facts, ensure_ascii=False, separators=(",", ":")))
+        self._write(f"{page.number}.txt", page.text)
+
+    def _write(self, name: str, content: str) -> None:
+        unfinished = self.folder / f"{name}{UNFINISHED}"
+        try:
+            unfinished.write_text(content, encoding="utf-8")
+            unfinished.replace(self.folder / name)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+
+def _read(file: Path) -> dict[str, Any] | None:
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return content if isinstance(content, dict) else None

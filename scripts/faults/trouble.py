@@ -1,0 +1,127 @@
+"""Every kind of trouble, one at a time, as the dice fall."""
+
+import random
+import signal
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import django_rq
+import psutil
+from django.db import DatabaseError, close_old_connections, connection
+from redis.exceptions import RedisError
+
+from pipeline import flow
+from pipeline.queue import QueueUnavailable
+from sites.models import Source
+
+from .plan import COMPLETED, Part, Plan
+from .workers import PLACES
+
+if TYPE_CHECKING:
+    from .stand import Stand
+
+QUEUES = ("high", "fetch", "ocr", "compilation", "extraction", "deploy")
+
+
+class Trouble:
+    def __init__(self, stand: "Stand", plan: Plan, orders: Path, parts: list[Part]) -> None:
+        self.stand, self.orders = stand, orders
+        self.parts = [part for part in parts if part.end == COMPLETED]
+        self.supervisor = 0
+        self.done: Counter[str] = Counter()
+        self.places: list[str] = []
+        self.kinds = {
+            self.kill_a_horse: 5,
+            self.kill_a_worker: 3,
+            self.order_a_death: 14,
+            self.deliver_twice: 5,
+            self.restart_a_site: 1,
+            self.publish_more: 1,
+            self.flush_redis: 1,
+            self.kill_redis: 1,
+        }
+        if stand.postgres:
+            self.kinds[self.restart_postgres] = 1
+
+    def one(self, dice: random.Random) -> None:
+        kind = dice.choices(list(self.kinds), list(self.kinds.values()))[0]
+        try:
+            if kind(dice):
+                self.done[kind.__name__.replace("_", " ")] += 1
+        except (DatabaseError, RedisError, flow.Refused, QueueUnavailable, psutil.Error):
+            close_old_connections()  # a server that was just killed; the next one will do
+
+    def call_off(self) -> None:
+        """Orders that nobody has carried out yet; and a connection to a database that is up again."""
+        for order in self.orders.iterdir():
+            order.unlink(missing_ok=True)
+        connection.close()
+
+    # ---- Processes ------------------------------------------------------------------------------------
+
+    def kill_a_horse(self, dice: random.Random) -> bool:
+        horses = [horse for worker in self._workers() for horse in worker.children()]
+        return self._kill(horses, dice)
+
+    def kill_a_worker(self, dice: random.Random) -> bool:
+        return self._kill(self._workers(), dice)
+
+    def _workers(self) -> list[psutil.Process]:
+        return psutil.Process(self.supervisor).children()
+
+    def _kill(self, processes: list[psutil.Process], dice: random.Random) -> bool:
+        if processes:
+            dice.choice(processes).kill()
+        return bool(processes)
+
+    def order_a_death(self, dice: random.Random) -> bool:
+        """The next process that comes to this place dies there, alone or with its worker."""
+        if not self.places:
+            self.places = dice.sample(PLACES, len(PLACES))
+        (self.orders / self.places.pop()).write_text(dice.choice(["horse", "horse", "worker"]))
+        return False  # counted when it is carried out
+
+    # ---- The queue ------------------------------------------------------------------------------------
+
+    def deliver_twice(self, dice: random.Random) -> bool:
+        """Some jobs that wait, and some that are done, are put into their queues once more."""
+        redis = django_rq.get_connection("high")
+        jobs: list[tuple[str, Any]] = []
+        for queue in map(django_rq.get_queue, QUEUES):
+            jobs += [(queue.key, job) for job in redis.lrange(queue.key, 0, 50)]
+            jobs += [(queue.key, job) for job in redis.zrange(queue.finished_job_registry.key, -50, -1)]
+        for key, job in dice.sample(jobs, min(len(jobs), 5)):
+            redis.rpush(key, job)
+        return bool(jobs)
+
+    def flush_redis(self, dice: random.Random) -> bool:
+        return bool(django_rq.get_connection("high").flushall())
+
+    def kill_redis(self, dice: random.Random) -> bool:
+        self.stand.kill(self.stand.redis, signal.SIGKILL, away=dice.uniform(0, 2))
+        return True
+
+    # ---- The database ---------------------------------------------------------------------------------
+
+    def restart_postgres(self, dice: random.Random) -> bool:
+        """Immediate mode: no goodbye to anybody, recovery at the start."""
+        assert self.stand.postgres is not None
+        self.stand.kill(self.stand.postgres, signal.SIGQUIT, away=dice.uniform(0, 1))
+        connection.close()
+        return True
+
+    # ---- People ---------------------------------------------------------------------------------------
+
+    def restart_a_site(self, dice: random.Random) -> bool:
+        flow.restart(dice.choice(self.parts).site_id, by="chaos")
+        return True
+
+    def publish_more(self, dice: random.Random) -> bool:
+        """A city publishes documents, and a new run is begun for it."""
+        part = dice.choice(self.parts)
+        source = Source.objects.get(site_id=part.site_id)
+        titles = source.options["titles"]
+        Source.objects.filter(pk=source.pk).update(options={"titles": [*titles, *["ok"] * 5]})
+        flow.start(part.site_id, by="chaos")
+        return True

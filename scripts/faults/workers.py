@@ -1,0 +1,130 @@
+"""The harness's own worker entry: the product's supervisor and workers, quicker, and mortal on command."""
+
+import functools
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from rq.job import Job
+
+from pipeline import flow, protocol, queue, state, supervisor
+from pipeline.worker import PipelineWorker
+
+from .diary import Diary
+
+# Each is a commit, an enqueueing, or a step between the two; a process may die before and after it.
+BOUNDARIES: tuple[tuple[ModuleType, str], ...] = (
+    (state, "claim"),
+    (state, "finish_processed"),
+    (state, "finish_failed"),
+    (state, "_close_processed"),
+    (state, "_count_completed"),
+    (state, "_close"),
+    (state, "_count"),
+    (state, "claim_coordinator"),
+    (queue, "send_coordinator"),
+    (queue, "send_later"),
+    (queue, "_send"),
+    (flow, "advance"),
+    (flow, "deliver"),
+    (flow, "deliver_ids"),
+    (state, "move_on"),
+    (state, "_leave"),
+    (state, "complete_run"),
+    (state, "fail_run"),
+)
+PLACES = [f"{when}-{module.__name__}.{name}" for module, name in BOUNDARIES for when in ("before", "after")]
+
+
+class HastyWorker(PipelineWorker):
+    """Notices within seconds what the product's notices within a minute and a half."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs | {"maintenance_interval": 3, "job_monitoring_interval": 1})
+
+    @property
+    def dequeue_timeout(self) -> int:
+        return 2
+
+    def get_heartbeat_ttl(self, job: Job) -> int:
+        # As in production: the grace is longer than a heartbeat is good for.
+        return max(2, settings.RECONCILE_GRACE_SECONDS * 2 // 3)
+
+
+def work(folder: Path, diary: Diary, log: Path) -> None:
+    """The rest of this process's life: supervise workers until a signal comes."""
+    _redirect(log)
+    settings.RQ["WORKER_CLASS"] = f"{HastyWorker.__module__}.{HastyWorker.__qualname__}"
+    # Killed again and again on purpose, which is no reason to wait before the next start.
+    supervisor.STEADY_SECONDS = 0
+    _write_down_what_happens(diary)
+    for module, name in BOUNDARIES:
+        _make_mortal(module, name, folder, diary)
+    supervisor.Supervisor(supervisor.default_counts() | {"ocr": 2, "extraction": 2}, print, grace=5).run()
+
+
+def _redirect(log: Path) -> None:
+    handle = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    for stream in (1, 2):
+        os.dup2(handle, stream)
+
+
+def _make_mortal(module: ModuleType, name: str, folder: Path, diary: Diary) -> None:
+    real: Callable[..., Any] = getattr(module, name)
+    before, after = (folder / f"{when}-{module.__name__}.{name}" for when in ("before", "after"))
+
+    @functools.wraps(real)
+    def mortal(*args: Any, **kwargs: Any) -> Any:
+        _die_if_told(before, diary)
+        result = real(*args, **kwargs)
+        _die_if_told(after, diary)
+        return result
+
+    setattr(module, name, mortal)
+
+
+def _die_if_told(order: Path, diary: Diary) -> None:
+    """Whoever takes the order away carries it out; its text says who dies."""
+    taken = order.with_name(f"{order.name}.{os.getpid()}")
+    try:
+        order.rename(taken)
+    except FileNotFoundError:
+        return
+    whom = taken.read_text()
+    diary.write("died", order.name, whom)
+    if whom == "worker":
+        os.kill(os.getppid(), signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _write_down_what_happens(diary: Diary) -> None:
+    """What was worked, what was accepted as finished, which wave was left: the last two once committed."""
+    attempt, close, leave = protocol._attempt, state._close, state._leave
+    close_processed = state._close_processed
+
+    def noted_attempt(work: Any, taken: state.Attempt, rq_job: Job | None) -> state.Outcome:
+        diary.write("worked", taken.row_id, taken.run_id)
+        return attempt(work, taken, rq_job)
+
+    def noted_close(taken: state.Attempt, **values: Any) -> None:
+        close(taken, **values)
+        if values["status"] != "failed_retryable":
+            transaction.on_commit(lambda: diary.write("finished", taken.row_id, taken.run_id))
+
+    def noted_close_processed(taken: state.Attempt, facts: Any) -> None:
+        close_processed(taken, facts)
+        transaction.on_commit(lambda: diary.write("finished", taken.row_id, taken.run_id))
+
+    def noted_leave(site_id: str, run_id: int, wave: Any, **values: Any) -> None:
+        leave(site_id, run_id, wave, **values)
+        transaction.on_commit(lambda: diary.write("left", run_id, wave[-1]))
+
+    setattr(protocol, "_attempt", noted_attempt)  # noqa: B010
+    setattr(state, "_close", noted_close)  # noqa: B010
+    setattr(state, "_close_processed", noted_close_processed)  # noqa: B010
+    setattr(state, "_leave", noted_leave)  # noqa: B010

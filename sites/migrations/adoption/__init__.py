@@ -1,0 +1,1 @@
+"""What the migrations of `sites` need on a database that the old system made."""

@@ -1,0 +1,103 @@
+"""Where a site's files live; the only code that joins these paths."""
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from pathlib import Path, PurePosixPath
+from pkgutil import resolve_name
+from typing import Protocol
+
+from django.conf import settings
+
+AGENDAS = "_agendas"
+# By name, so that its library may be absent where nobody uses it.
+S3_SHARE = "sites.storage_s3:S3Share.of"
+
+
+class Share(Protocol):
+    """What machines share. Work itself always happens on local files: pulled before, pushed after."""
+
+    def pull(self, path: Path) -> None: ...
+
+    def pull_all(self, folder: Path) -> None: ...
+
+    def push(self, path: Path, to: Path | None = None) -> None: ...
+
+
+class OneMachine:
+    """The local folder is all there is."""
+
+    def pull(self, path: Path) -> None: ...
+
+    def pull_all(self, folder: Path) -> None: ...
+
+    def push(self, path: Path, to: Path | None = None) -> None: ...
+
+
+def share() -> Share:
+    return _share(settings.STORAGE_URL, Path(settings.STORAGE_DIR))
+
+
+@cache
+def _share(url: str, root: Path) -> Share:
+    if not url:
+        return OneMachine()
+    shared: Share = resolve_name(S3_SHARE)(url, root)
+    return shared
+
+
+def folder_name(body: str) -> str:
+    """A meeting body's name as one safe folder: `Parks & Recreation Board` -> `ParksRecreationBoard`."""
+    words = re.findall(r"\w+", body, re.UNICODE)
+    return "".join(word[:1].upper() + word[1:] for word in words)[:80] or "Meeting"
+
+
+@dataclass(frozen=True)
+class SiteFiles:
+    root: Path
+
+    @classmethod
+    def of(cls, site_id: str) -> "SiteFiles":
+        root = Path(settings.STORAGE_DIR) / site_id
+        if not re.fullmatch(r"[\w][\w.-]*", site_id):
+            raise ValueError(f"{site_id!r} cannot be the name of a site's folder")
+        return cls(root)
+
+    def file(self, path: str) -> Path:
+        """A document's file, from `Document.path`."""
+        pure = PurePosixPath(path)
+        if pure.is_absolute() or ".." in pure.parts or not pure.parts:
+            raise ValueError(f"{path!r} leaves the site's storage")
+        return self.root / pure
+
+    def text_dir(self, path: str) -> Path:
+        """A folder of page texts: `pdfs/Council/2024-01-15.pdf` -> `txt/Council/2024-01-15/`."""
+        return self._beside(path, "txt")
+
+    def facts_file(self, path: str) -> Path:
+        facts = self._beside(path, "facts")
+        return facts.with_name(f"{facts.name}.json")
+
+    def _beside(self, path: str, folder: str) -> Path:
+        parts = [folder if part == "pdfs" else part for part in PurePosixPath(path).parts]
+        return self.file(str(PurePosixPath(*parts).with_suffix("")))
+
+    def folders(self, name: str) -> tuple[Path, Path]:
+        """Everything of one sort, such as `txt`: of minutes, and of agendas."""
+        return self.root / name, self.root / AGENDAS / name
+
+    @property
+    def database(self) -> Path:
+        return self.root / "meetings.db"
+
+    @property
+    def scratch(self) -> Path:
+        return self.root / ".tmp"
+
+
+def document_path(meeting: str, day: date | None, kind: str, unique: str, suffix: str = ".pdf") -> str:
+    """`pdfs/{meeting}/{date}-{unique}.pdf`; agendas and packets under `_agendas/`."""
+    name = f"{day.isoformat() if day else 'undated'}-{unique}{suffix}"
+    folders = [AGENDAS] if kind in ("agenda", "packet") else []
+    return str(PurePosixPath(*folders, "pdfs", meeting, name))

@@ -1,0 +1,146 @@
+"""Storage that machines share, on S3-compatible servers; a folder of page texts is one object."""
+
+import hashlib
+import shutil
+import tarfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+# Under the root, for what we know of the shared copies; no site can be called so.
+MEMORY = ".shared"
+FOLDER = ".tar"
+
+
+class StorageUnavailable(OSError):
+    """The shared storage does not answer, or refuses."""
+
+
+@dataclass(frozen=True)
+class S3Share:
+    root: Path
+    bucket: str
+    prefix: str
+    client: Any
+
+    @classmethod
+    def of(cls, url: str, root: Path) -> "S3Share":
+        """`s3://bucket/prefix?endpoint=https://…&region=…`; boto3 finds the credentials."""
+        parts = urlsplit(url)
+        options = dict(parse_qsl(parts.query))
+        client = boto3.client("s3", endpoint_url=options.get("endpoint"), region_name=options.get("region"))
+        prefix = f"{parts.path.strip('/')}/" if parts.path.strip("/") else ""
+        return cls(root, parts.netloc, prefix, client)
+
+    def pull(self, path: Path) -> None:
+        """Bring a file, or a folder that was pushed whole, unless it is here as it is there."""
+        for key in (self._key(path), self._key(path) + FOLDER):
+            with _told(key):
+                tag = self._tag_there(key)
+            if tag is not None:
+                self._fetch(key, tag, path)
+
+    def pull_all(self, folder: Path) -> None:
+        """Bring everything under a folder that is not here as it is there."""
+        prefix = f"{self._key(folder)}/"
+        with _told(prefix):
+            pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=prefix)
+            for found in (found for page in pages for found in page.get("Contents", ())):
+                relative = found["Key"].removeprefix(prefix).removesuffix(FOLDER)
+                self._fetch(found["Key"], found["ETag"], folder / relative)
+
+    def push(self, path: Path, to: Path | None = None) -> None:
+        """Share a file or a folder, under the name `to` if it is not yet where it will be."""
+        key = self._key(to or path)
+        if path.is_dir():
+            with self._packed(path) as packed:
+                self._put(packed, key + FOLDER)
+        elif path.is_file():
+            self._put(path, key)
+
+    def _put(self, path: Path, key: str) -> None:
+        with _told(key), path.open("rb") as content:
+            answer = self.client.put_object(Bucket=self.bucket, Key=key, Body=content)
+        self._remember(key, answer["ETag"])
+
+    def _fetch(self, key: str, tag: str, path: Path) -> None:
+        if self._memory(key).is_file() and self._memory(key).read_text() == tag and path.exists():
+            return
+        part = self._scratch()
+        try:
+            with _told(key):
+                self.client.download_file(self.bucket, key, str(part))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            for log in ("-wal", "-shm", "-journal"):
+                # What a killed writer left beside a database belongs to the one that is about to go.
+                path.with_name(f"{path.name}{log}").unlink(missing_ok=True)
+            _unpack(part, path) if key.endswith(FOLDER) else part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+        self._remember(key, tag)
+
+    def _tag_there(self, key: str) -> str | None:
+        try:
+            return str(self.client.head_object(Bucket=self.bucket, Key=key)["ETag"])
+        except ClientError as error:
+            if error.response["Error"]["Code"] in ("404", "NoSuchKey", "NotFound"):
+                return None
+            raise
+
+    @contextmanager
+    def _packed(self, folder: Path) -> Iterator[Path]:
+        packed = self._scratch()
+        try:
+            with tarfile.open(packed, "w") as archive:
+                for file in sorted(folder.iterdir()):
+                    archive.add(file, file.name)
+            yield packed
+        finally:
+            packed.unlink(missing_ok=True)
+
+    def _scratch(self) -> Path:
+        (self.root / MEMORY).mkdir(parents=True, exist_ok=True)
+        return self.root / MEMORY / f"{uuid.uuid4().hex}.part"
+
+    def _remember(self, key: str, tag: str) -> None:
+        part = self._scratch()
+        part.write_text(tag)
+        part.replace(self._memory(key))
+
+    def _memory(self, key: str) -> Path:
+        return self.root / MEMORY / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.tag"
+
+    def _key(self, path: Path) -> str:
+        return f"{self.prefix}{path.relative_to(self.root).as_posix()}"
+
+
+def _unpack(packed: Path, folder: Path) -> None:
+    """File by file, each in one step; what the shared folder no longer has goes last."""
+    fresh = packed.with_suffix(".folder")
+    try:
+        with tarfile.open(packed) as archive:
+            archive.extractall(fresh, filter="data")
+        folder.mkdir(parents=True, exist_ok=True)
+        names = {file.name for file in fresh.iterdir()}
+        for name in names:
+            (fresh / name).replace(folder / name)
+        for old in folder.iterdir():
+            if old.is_file() and old.name not in names:
+                old.unlink()
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+@contextmanager
+def _told(key: str) -> Iterator[None]:
+    try:
+        yield
+    except (BotoCoreError, ClientError) as error:
+        raise StorageUnavailable(f"shared storage, {key}: {error}") from error

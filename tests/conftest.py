@@ -1,0 +1,158 @@
+"""What every test may ask for: sites, documents, and workers that run the queue empty."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import django_rq
+import pytest
+from django.db import connections
+from django.utils import timezone
+from rq import SimpleWorker
+from rq.registry import ScheduledJobRegistry
+
+from pipeline import flow
+from pipeline.models import DocumentState, Run, Status
+from pipeline.state import ledger_counts
+from pipeline.worker import PipelineWorker
+from sites.models import WORK_STAGES, Document, Progress, Site, Source
+from tests import trivial
+
+QUEUES = ("high", "fetch", "ocr", "compilation", "extraction", "deploy")
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, settings) -> None:
+    settings.STORAGE_DIR = tmp_path / "storage"
+    settings.DEPLOY_DIR = tmp_path / "deployed"
+    settings.RETRY_BACKOFF_SECONDS = 0
+
+
+@pytest.fixture(autouse=True)
+def empty_queues() -> Iterator[None]:
+    """Every test begins with an empty Redis, which is the suite's own."""
+    django_rq.get_connection("high").flushdb()
+    yield
+
+
+@pytest.fixture
+def trivial_jobs(monkeypatch) -> None:
+    """The real flow with jobs that do next to nothing."""
+    for stage, step in trivial.STEPS.items():
+        monkeypatch.setitem(flow.STEPS, stage, step)
+
+
+@pytest.fixture
+def make_site(db) -> Callable[..., Site]:
+    """A site with one source that lists documents with these titles; `make_site(titles=["ok", "bad"])`."""
+
+    def make(subdomain: str = "alameda.ca", titles: list[str] | None = None, **values) -> Site:
+        site = Site.objects.create(subdomain=subdomain, name=subdomain.title(), state="CA", **values)
+        if titles is not None:
+            Source.objects.create(
+                site=site, platform="generic", url=f"http://{subdomain}.test/", options={"titles": titles}
+            )
+        return site
+
+    return make
+
+
+@pytest.fixture
+def make_documents(db) -> Callable[..., list[Document]]:
+    """Documents of a site that are fetched already, each with a processed fetch row of no run."""
+
+    def make(site: Site, titles: list[str]) -> list[Document]:
+        documents = Document.objects.bulk_create(
+            Document(
+                site=site,
+                external_id=f"{site.pk}-{number}",
+                title=title,
+                meeting="Council",
+                kind="minutes",
+                path=f"pdfs/Council/{number}.pdf",
+            )
+            for number, title in enumerate(titles)
+        )
+        now = timezone.now()
+        DocumentState.objects.bulk_create(
+            DocumentState(
+                site=site,
+                document=document,
+                pipeline="fetch",
+                status=Status.PROCESSED,
+                attempt_count=1,
+                processed_at=now,
+                created_at=now,
+                updated_at=now,
+            )
+            for document in documents
+        )
+        return documents
+
+    return make
+
+
+@pytest.fixture
+def run_jobs() -> Callable[..., None]:
+    """Workers that run until every queue is empty: in this process, or forked as in production."""
+
+    def run(*, fork: bool = False, only: str = "", rounds: int = 50) -> None:
+        worker_class = PipelineWorker if fork else SimpleWorker
+        for _ in range(rounds):
+            queues = [django_rq.get_queue(name) for name in QUEUES if only in ("", name)]
+            if not any(queue.job_ids for queue in queues):
+                return
+            if fork:
+                connections.close_all()  # a forked work-horse must not share our connection
+            worker_class(queues, connection=queues[0].connection).work(burst=True, logging_level="ERROR")
+        raise AssertionError("the queues did not run empty")
+
+    return run
+
+
+@pytest.fixture
+def queued() -> Callable[[str], list[str]]:
+    return lambda name: django_rq.get_queue(name).job_ids
+
+
+@pytest.fixture
+def scheduled() -> Callable[[str], list[str]]:
+    return lambda name: ScheduledJobRegistry(queue=django_rq.get_queue(name)).get_job_ids(cleanup=False)
+
+
+@pytest.fixture
+def in_processes() -> Callable[..., list[int]]:
+    """Run `work(number)` in this many forked processes at once; their exit codes."""
+
+    def run(count: int, work: Callable[[int], None]) -> list[int]:
+        connections.close_all()
+        django_rq.get_connection("high").connection_pool.disconnect()
+        children = []
+        for number in range(count):
+            child = os.fork()
+            if child == 0:
+                code = 1
+                try:
+                    work(number)
+                    code = 0
+                finally:
+                    connections.close_all()
+                    os._exit(code)
+            children.append(child)
+        return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+
+    return run
+
+
+def assert_counters_equal_ledger() -> None:
+    """The invariant: the counters of every site are the counts of its current run's ledger rows."""
+    for site in Site.objects.all():
+        rows = DocumentState.objects.filter(site=site, run_id=site.run_id or 0)
+        counted = ledger_counts(rows)
+        for stage in WORK_STAGES:
+            assert site.progress(stage) == counted.get(stage, Progress(0, 0, 0)), (site, stage)
+
+
+def assert_each_transition_once(run: Run) -> None:
+    stages = list(run.stages.values_list("stage", flat=True))
+    assert len(stages) == len(set(stages))

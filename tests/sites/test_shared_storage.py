@@ -1,0 +1,133 @@
+"""Storage that machines share: what one pushes the others get, whole, and nothing is fetched twice."""
+
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import boto3
+import pytest
+
+from sites import storage
+from sites.storage_s3 import S3Share, StorageUnavailable
+from tests.work.s3_server import KEYS, s3_server
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    with s3_server("shared") as url:
+        yield url
+
+
+@pytest.fixture
+def machines(endpoint: str, tmp_path: Path, monkeypatch) -> tuple[S3Share, S3Share]:
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    url = f"s3://shared/{tmp_path.name}?endpoint={endpoint}"
+    return S3Share.of(url, tmp_path / "one"), S3Share.of(url, tmp_path / "two")
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_a_file_that_one_machine_pushes_the_other_pulls(machines) -> None:
+    one, two = machines
+    one.push(write(one.root / "a.ca" / "pdfs" / "x.pdf", "%PDF"))
+
+    two.pull(two.root / "a.ca" / "pdfs" / "x.pdf")
+
+    assert (two.root / "a.ca" / "pdfs" / "x.pdf").read_text() == "%PDF"
+
+
+def test_a_folder_of_pages_travels_as_one_and_loses_what_it_lost(machines) -> None:
+    one, two = machines
+    folder = Path("a.ca", "txt", "Council", "2024-01-15")
+    for number in (1, 2, 3):
+        write(one.root / folder / f"{number}.txt", f"page {number}")
+    one.push(one.root / folder)
+    two.pull(two.root / folder)
+    (one.root / folder / "3.txt").unlink()
+    write(one.root / folder / "1.txt", "page 1, read again")
+    one.push(one.root / folder)
+
+    two.pull_all(two.root / "a.ca" / "txt")
+
+    pages = {path.name: path.read_text() for path in (two.root / folder).iterdir()}
+    assert pages == {"1.txt": "page 1, read again", "2.txt": "page 2"}
+
+
+def test_what_is_here_as_it_is_there_is_not_fetched_again(machines, monkeypatch) -> None:
+    one, two = machines
+    one.push(write(one.root / "a.ca" / "facts" / "x.json", "{}"))
+    two.pull_all(two.root / "a.ca" / "facts")
+    fetched = []
+    monkeypatch.setattr(two.client, "download_file", lambda *names: fetched.append(names))
+
+    two.pull_all(two.root / "a.ca" / "facts")
+    two.pull(two.root / "a.ca" / "facts" / "x.json")
+    one.pull(one.root / "a.ca" / "facts" / "x.json")
+
+    assert fetched == []
+
+
+def test_a_file_may_be_pushed_under_the_name_it_will_have(machines) -> None:
+    one, two = machines
+    one.push(write(one.root / "a.ca" / ".tmp" / "part", "new"), to=one.root / "a.ca" / "pdfs" / "x.pdf")
+
+    two.pull(two.root / "a.ca" / "pdfs" / "x.pdf")
+
+    assert (two.root / "a.ca" / "pdfs" / "x.pdf").read_text() == "new"
+
+
+def test_what_nobody_pushed_is_left_as_it_is(machines) -> None:
+    one, _ = machines
+    mine = write(one.root / "a.ca" / "pdfs" / "mine.pdf", "mine")
+
+    one.pull(mine)
+    one.pull(one.root / "a.ca" / "pdfs" / "nobody.pdf")
+
+    assert mine.read_text() == "mine"
+    assert not (one.root / "a.ca" / "pdfs" / "nobody.pdf").exists()
+
+
+def test_a_log_beside_a_database_goes_with_the_database_it_belonged_to(machines) -> None:
+    one, two = machines
+    one.push(write(one.root / "a.ca" / "meetings.db", "new"))
+    write(two.root / "a.ca" / "meetings.db-wal", "left by a killed writer")
+
+    two.pull(two.root / "a.ca" / "meetings.db")
+
+    assert not (two.root / "a.ca" / "meetings.db-wal").exists()
+
+
+def test_a_name_that_leaves_the_folder_is_not_unpacked(machines, tmp_path: Path, endpoint: str) -> None:
+    one, _ = machines
+    evil = tmp_path / "evil.tar"
+    with tarfile.open(evil, "w") as archive:
+        archive.add(write(tmp_path / "bait", "x"), "../../../escaped.txt")
+    boto3.client("s3", endpoint_url=endpoint).upload_file(
+        str(evil), "shared", f"{tmp_path.name}/a.ca/txt/x.tar"
+    )
+
+    with pytest.raises(tarfile.OutsideDestinationError):
+        one.pull(one.root / "a.ca" / "txt" / "x")
+    assert not (tmp_path / "one" / "escaped.txt").exists()
+
+
+def test_storage_that_is_away_says_so(tmp_path: Path, monkeypatch) -> None:
+    for name, value in (KEYS | {"AWS_MAX_ATTEMPTS": "1"}).items():
+        monkeypatch.setenv(name, value)
+    share = S3Share.of("s3://shared?endpoint=http://127.0.0.1:9", tmp_path)
+
+    with pytest.raises(StorageUnavailable, match="shared storage"):
+        share.pull(tmp_path / "a.ca" / "x")
+
+
+def test_without_a_url_the_folder_is_all_there_is(settings, tmp_path: Path) -> None:
+    settings.STORAGE_URL, settings.STORAGE_DIR = "", tmp_path
+    storage.share().push(tmp_path / "x")
+    storage.share().pull(tmp_path / "x")
+
+    assert isinstance(storage.share(), storage.OneMachine)

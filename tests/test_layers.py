@@ -1,0 +1,99 @@
+"""Who may import whom: arrows never turn back, inside functions neither."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+OURS = ("sites", "pipeline", "clerk_project")
+# From the bottom up. A module belongs to the longest name here that begins its own; one that is not named is
+# at the bottom if it knows nobody, else among those that ask and repair. A layer imports only from those
+# below it, and some within themselves.
+ASKING, TOP = "asking", "top"
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("sites.models", "sites.storage", "sites.storage_s3", "pipeline.errors", "pipeline.indexes"),
+    ("pipeline.work",),
+    ("pipeline.models",),
+    ("pipeline.queue",),
+    ("pipeline.webhooks",),
+    ("pipeline.state",),
+    ("pipeline.flow",),
+    ("pipeline.protocol",),
+    ("pipeline.catalog",),
+    ("pipeline.fetching",),
+    ("pipeline.records",),
+    ("pipeline.jobs",),
+    (ASKING,),
+    (
+        TOP,
+        "pipeline.management",
+        "pipeline.admin",
+        "pipeline.views",
+        "pipeline.urls",
+        "sites.admin",
+        "clerk_project",
+    ),
+)
+RANKS = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+MAY_IMPORT_WITHIN = {RANKS["pipeline.work"], RANKS[ASKING], RANKS[TOP]}
+
+
+def rank_of(module: str) -> int:
+    owners = [name for name in RANKS if module == name or module.startswith(f"{name}.")]
+    return RANKS[max(owners, key=len)] if owners else 0 if knows_nobody(module) else RANKS[ASKING]
+
+
+def knows_nobody(module: str) -> bool:
+    path = (ROOT / module.replace(".", "/")).with_suffix(".py")
+    return path.exists() and not imported_by(path.read_text())
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    for package in OURS:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+            if ".migrations" not in name:
+                yield name, path
+
+
+def imported_by(source: str) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            # `from pipeline import flow` names a module, `from pipeline.flow import start` something in one.
+            found |= {
+                f"{node.module}.{alias.name}" if node.module in OURS else node.module for alias in node.names
+            }
+    return {name for name in found if name.split(".")[0] in OURS}
+
+
+def allowed(importer: str, imported: str) -> bool:
+    mine, other = rank_of(importer), rank_of(imported)
+    if mine == RANKS["pipeline.work"]:
+        return imported.startswith(("pipeline.errors", "pipeline.work"))
+    return other < mine or (other == mine and mine in MAY_IMPORT_WITHIN)
+
+
+@pytest.mark.parametrize(("name", "path"), list(modules()), ids=[name for name, _ in modules()])
+def test_a_module_imports_only_from_below(name: str, path: Path) -> None:
+    upward = {imported for imported in imported_by(path.read_text()) if not allowed(name, imported)}
+
+    assert upward == set()
+
+
+@pytest.mark.parametrize(
+    ("importer", "source"),
+    [
+        ("pipeline.state", "from pipeline import flow"),
+        ("pipeline.flow", "def start():\n    from pipeline.jobs import ocr_document"),
+        ("pipeline.work.ocr.document", "from sites.models import Document"),
+        ("pipeline.reconcile", "import pipeline.management.commands.reconcile"),
+        ("sites.models", "from pipeline.models import Run"),
+    ],
+)
+def test_an_arrow_that_turns_back_is_seen(importer: str, source: str) -> None:
+    assert not all(allowed(importer, imported) for imported in imported_by(source))

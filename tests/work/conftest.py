@@ -1,0 +1,75 @@
+"""A small site on disk, with page texts as the OCR stage leaves them; and the OCR stage itself."""
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from pipeline.work.compilation import DocumentInfo, SiteInfo, stable_id
+from pipeline.work.ocr import OcrOptions, OcrResult, read_document
+
+SITE = SiteInfo("alameda.ca", "Alameda", "CA", "city", "US")
+
+
+@pytest.fixture
+def site() -> SiteInfo:
+    return SITE
+
+
+@pytest.fixture
+def add_document(tmp_path: Path) -> Callable[..., DocumentInfo]:
+    def add(name: str, *pages: str, **facts: object) -> DocumentInfo:
+        text_dir = tmp_path / "txt" / "CityCouncil" / name
+        text_dir.mkdir(parents=True, exist_ok=True)
+        for number, text in enumerate(pages, start=1):
+            (text_dir / f"{number}.txt").write_text(text, encoding="utf-8")
+        document = DocumentInfo(
+            id=stable_id("source", name, 1),
+            text_dir=text_dir,
+            title=f"Minutes of {name}",
+            body="City Council",
+            meeting="CityCouncil",
+            date=date(2024, 1, 15),
+            kind="minutes",
+        )
+        return replace(document, **facts)
+
+    return add
+
+
+@pytest.fixture
+def ocr_options() -> OcrOptions:
+    """The Tesseract that the suite's services found, or whatever the machine has."""
+    return OcrOptions(
+        tesseract_cmd=os.environ.get("TESSERACT_CMD") or None,
+        tessdata=os.environ.get("TESSDATA_PREFIX") or None,
+        page_seconds=60,
+    )
+
+
+@pytest.fixture
+def read_pdf(tmp_path: Path, ocr_options: OcrOptions) -> Callable[..., OcrResult]:
+    """Read these bytes as a document: `read_pdf(data, engine="pytesseract")`; pages in tmp_path/text."""
+
+    def read(content: bytes, *, name: str = "minutes.pdf", languages: str = "eng", **options) -> OcrResult:
+        file = tmp_path / name
+        file.write_bytes(content)
+        return read_document(
+            file, tmp_path / "text", languages=languages, options=replace(ocr_options, **options)
+        )
+
+    return read
+
+
+@pytest.fixture
+def page_facts(tmp_path: Path) -> Callable[[int], dict]:
+    return lambda number: json.loads((tmp_path / "text" / f"{number}.json").read_text())
+
+
+@pytest.fixture
+def page_text(tmp_path: Path) -> Callable[[int], str]:
+    return lambda number: (tmp_path / "text" / f"{number}.txt").read_text()

@@ -1,0 +1,203 @@
+"""What the rules read in minutes of many styles, and what they say does not add up."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.work.compilation import DocumentInfo
+from pipeline.work.extraction import MeetingContext, extract_document
+from pipeline.work.extraction.surnames import Roll
+
+Add = Callable[..., DocumentInfo]
+ROLL = """Present: Mayor Ann Ruiz, Council Members Bo Lee, Cy Ng, Di Paz and Ed Fox
+Absent: Council Member Gil Orr
+
+"""
+
+
+@pytest.fixture
+def facts(add_document: Add, tmp_path: Path):
+    def read(*pages: str, kind: str = "minutes", day: str = "2024-01-15") -> list[dict[str, Any]]:
+        document = add_document("minutes", *pages)
+        extract_document(document.text_dir, tmp_path / "facts.json", MeetingContext("Council", day, kind))
+        found: list[dict[str, Any]] = json.loads((tmp_path / "facts.json").read_text())["facts"]
+        return found
+
+    return read
+
+
+def of_kind(facts: list[dict[str, Any]], kind: str, *names: str) -> list[tuple[Any, ...]]:
+    return [tuple(fact[name] for name in names) for fact in facts if fact["kind"] == kind]
+
+
+def test_the_roll_call_says_who_was_there(facts) -> None:
+    people = of_kind(
+        facts(ROLL + "Staff Present: City Manager Al Voss"), "person", "name", "role", "presence"
+    )
+
+    assert people == [
+        ("Ann Ruiz", "member", "present"),
+        ("Bo Lee", "member", "present"),
+        ("Cy Ng", "member", "present"),
+        ("Di Paz", "member", "present"),
+        ("Ed Fox", "member", "present"),
+        ("Gil Orr", "member", "absent"),
+        ("Al Voss", "staff", "present"),
+    ]
+
+
+ROLLS = {
+    "columns": f"PRESENT:   Ann Ruiz, President\n{' ' * 11}Bo Lee\n{' ' * 11}Cy Ng\n",
+    "lines with titles": "Those present: Ann Ruiz, Supervisor\nBo Lee, Councilman\nCy Ng, Councilman\n",
+    "lines below": "MEMBERS PRESENT\nAnn Ruiz, Chair\nBo Lee\nCy Ng\n\nThe meeting began.",
+    "wrapped": "The following members of the commission were present: Ann Ruiz, Bo\nLee, and Cy Ng.",
+    "answers": "Roll call: Mrs. Ann Ruiz, present; Mr. Bo Lee, present; Mr. Cy Ng, present.",
+    "statement": "Mayor Ann Ruiz and Councilmembers Bo Lee and Cy Ng were present.",
+    "two columns": "Present: Alderman Ann Ruiz Alderman Bo Lee\nAlderman Cy Ng\n",
+    "half a colon": "Present. Mayor Ann Ruiz; Councilmembers Bo Lee and Cy Ng\nAbsent: None",
+    "counted": "Present: 3 - Councilmember Ann Ruiz, Councilmember Bo Lee and Councilmember Cy Ng",
+    "table": "Name  Title  Status\nAnn Ruiz  Chair  Present\nBo Lee  Member  Present\nCy Ng  Member  Present",
+}
+
+
+@pytest.mark.parametrize("text", ROLLS.values(), ids=ROLLS.keys())
+def test_a_roll_call_is_read_in_every_form(facts, text: str) -> None:
+    people = [fact for fact in facts(text) if fact["kind"] == "person" and fact["role"] == "member"]
+
+    assert [(fact["name"], fact["presence"]) for fact in people] == [
+        ("Ann Ruiz", "present"),
+        ("Bo Lee", "present"),
+        ("Cy Ng", "present"),
+    ]
+
+
+MOTIONS = {
+    "narrative": "Council Member Lee moved, seconded by Council Member Ng, to adjourn. The motion carried.",
+    "passive": "A motion was made by Lee and seconded by Ng to approve the plat. Motion passed.",
+    "on motion": "On motion of Council Member Lee, seconded by Council Member Ng, the agenda was approved.",
+    "pair": "M/S/C (Lee/Ng) to approve the agenda.",
+    "labels": "RESULT: ADOPTED\nMOVER: Bo Lee, Council Member\nSECONDER: Cy Ng, Council Member",
+    "supported": "Moved by Lee, supported by Ng, to pay the bills. Yes: All. Motion carried.",
+    "second later": "Mr. Lee made a motion to pay the bills. Mr. Ng seconded. All in favor.",
+}
+
+
+@pytest.mark.parametrize("text", MOTIONS.values(), ids=MOTIONS.keys())
+def test_a_motion_is_read_in_every_style(facts, text: str) -> None:
+    assert of_kind(facts(ROLL + text), "motion", "mover", "seconder", "result") == [
+        ("Bo Lee", "Cy Ng", "passed")
+    ]
+
+
+def test_a_motion_may_run_over_the_end_of_a_page(facts) -> None:
+    found = facts(
+        ROLL + "Council Member Lee moved to approve the",
+        "bills. Council Member Ng seconded. Motion failed 2-3.",
+    )
+
+    [motion] = [fact for fact in found if fact["kind"] == "motion"]
+    assert (motion["page"], motion["mover"], motion["seconder"], motion["result"]) == (
+        1,
+        "Bo Lee",
+        "Cy Ng",
+        "failed",
+    )
+
+
+def test_names_for_and_against_are_full_names(facts) -> None:
+    text = "Moved by Lee, seconded by Ng. AYES: Ruiz, Lee, Ng\nNOES: Paz\nABSTAIN: Fox\nABSENT: Orr\nCarried."
+
+    [(votes, ayes, noes, abstentions)] = of_kind(
+        facts(ROLL + text), "motion", "votes", "ayes", "noes", "abstentions"
+    )
+    assert votes == {
+        "aye": ["Ann Ruiz", "Bo Lee", "Cy Ng"],
+        "no": ["Di Paz"],
+        "abstain": ["Ed Fox"],
+        "absent": ["Gil Orr"],
+    }
+    assert (ayes, noes, abstentions) == (3, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "flag"),
+    [
+        ("Ayes: Ruiz, Lee. Noes: Ng. Motion carried 3-1.", "aye: 2 named, 3 counted"),
+        ("Ayes: Ruiz, Lee, Ng. Noes: Ng. Motion carried.", "voted twice: Cy Ng"),
+        ("Motion carried 9-0.", "9 votes, 6 members"),
+        ("Motion carried 2-3.", "passed with 2 to 3"),
+        ("Ayes: Ruiz, Lee, Orr. Noes: None. Motion carried.", "voted while absent: Gil Orr"),
+    ],
+)
+def test_a_vote_that_does_not_add_up_is_flagged_and_kept(facts, text: str, flag: str) -> None:
+    [(flags, result)] = of_kind(
+        facts(f"{ROLL}Moved by Lee, seconded by Ng. {text}"), "motion", "flags", "result"
+    )
+
+    assert flag in flags
+    assert result == "passed"
+
+
+def test_a_vote_that_adds_up_has_no_flag(facts) -> None:
+    text = "Moved by Lee, seconded by Ng. Ayes: Ruiz, Lee, Ng, Paz. Noes: Fox. Motion carried 4-1."
+
+    assert of_kind(facts(ROLL + text), "motion", "flags") == [([],)]
+
+
+def test_what_only_sounds_like_a_motion_is_none(facts) -> None:
+    text = (
+        "Resident Bob Moved thanked the crew. She moved here in 2004. The item was moved to consent. "
+        "The second reading is on Second Street. The pump failed and was carried away."
+    )
+
+    assert of_kind(facts(ROLL + text), "motion", "mover") == []
+
+
+def test_an_agenda_has_items_and_no_motions(facts) -> None:
+    found = facts(
+        "1. Call to Order\n2. Motion by Lee to adjourn\n3. New Business\n   3.1 Fees", kind="agenda"
+    )
+
+    assert of_kind(found, "motion", "mover") == []
+    assert of_kind(found, "agenda_item", "number", "title") == [
+        ("1", "Call to Order"),
+        ("2", "Motion by Lee to adjourn"),
+        ("3", "New Business"),
+        ("3.1", "Fees"),
+    ]
+
+
+def test_legislation_money_dates_and_addresses(facts) -> None:
+    found = facts(
+        "Resolutions 12, 13 and 14, and Ordinance No. O-02-2025, grant $1.2 million to 1500 N. Main Street, "
+        "Alameda, CA 94501 by March 3, due 4/15/24."
+    )
+
+    assert of_kind(found, "resolution", "number") == [("12",), ("13",), ("14",)]
+    assert of_kind(found, "ordinance", "number") == [("O-02-2025",)]
+    assert of_kind(found, "money", "amount") == [(1_200_000.0,)]
+    assert of_kind(found, "address", "street", "city", "state", "zip") == [
+        ("1500 N. Main Street", "Alameda", "CA", "94501")
+    ]
+    assert of_kind(found, "date", "date") == [("2024-03-03",), ("2024-04-15",)]
+
+
+def test_a_date_without_a_year_is_the_nearest_one(facts) -> None:
+    assert of_kind(facts("Continued to January 6.", day="2023-12-12"), "date", "date") == [("2024-01-06",)]
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("Smith", "John Smith"),
+        ("J. Smith", "John Smith"),
+        ("Al Smith", "Al Smith"),
+        ("Jones", "Jones"),
+        ("van Dyke", "Ria van Dyke"),
+    ],
+)
+def test_a_surname_is_the_one_person_of_the_roll_who_has_it(said: str, meant: str) -> None:
+    assert Roll(["John Smith", "Pat Jones", "Sam Jones", "Ria van Dyke"]).full(said) == meant
