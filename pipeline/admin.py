@@ -5,6 +5,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.utils import flatten_fieldsets
+from django.db import models
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -258,6 +259,7 @@ class WebhookAdmin(TitledAdmin):
     search_fields = ("url", "=site__subdomain")
     raw_id_fields = ("site",)
     fields = ("url", "site", "events", "secret", "enabled")
+    formfield_overrides = {models.URLField: {"assume_scheme": "https"}}
 
 
 @admin.register(WebhookDelivery)

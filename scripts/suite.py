@@ -1,7 +1,7 @@
-"""The whole suite in parts, as many at a time as there are cores, each part with services of its own.
+"""The whole suite in parts, some of them at a time, each part with services of its own.
 
-Much of the suite's time is waiting (for workers, limits, restarts), so parts side by side take less of it.
-The files go into parts of about the same size; what runs on both databases runs once more on SQLite.
+Much of the suite's time is waiting (for workers, limits, restarts), so there is one part more at work than
+there are cores. The files go into parts of about the same size; what is for both databases runs on SQLite too.
 """
 
 import os
@@ -18,7 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = 3
+# Small enough that no part is left running alone at the end.
+POSTGRESQL_PARTS, SQLITE_PARTS = 7, 3
+BOTH = "both_databases"
 STOP_SECONDS = 15
 NO_TESTS = 5  # pytest's exit code for a part without any
 SUMMARY = re.compile(r"^(SKIPPED|FAILED|ERROR) ")
@@ -43,17 +45,24 @@ class Ended:
 
 
 def parts() -> list[Part]:
-    both = Part("sqlite", ("--sqlite",), ("-m", "both_databases"))
-    return [both, *(Part(f"part {n}", (), tuple(files)) for n, files in enumerate(_shares(), start=1))]
+    files = list((ROOT / "tests").rglob("test_*.py"))
+    both = [path for path in files if f"mark.{BOTH}" in path.read_text()]
+    return [
+        *(
+            Part(f"sqlite {n}", ("--sqlite",), ("-m", BOTH, *some))
+            for n, some in enumerate(_shares(both, SQLITE_PARTS), start=1)
+        ),
+        *(Part(f"part {n}", (), some) for n, some in enumerate(_shares(files, POSTGRESQL_PARTS), start=1)),
+    ]
 
 
-def _shares() -> list[list[str]]:
+def _shares(files: Sequence[Path], count: int) -> list[tuple[str, ...]]:
     """Largest file first, each into the share that is smallest so far."""
-    files = {str(path.relative_to(ROOT)): weight(path) for path in (ROOT / "tests").rglob("test_*.py")}
-    shares: list[list[str]] = [[] for _ in range(PARTS)]
-    for file in sorted(files, key=lambda name: (-files[name], name)):
-        min(shares, key=lambda share: sum(files[name] for name in share)).append(file)
-    return shares
+    weights = {str(path.relative_to(ROOT)): weight(path) for path in files}
+    shares: list[list[str]] = [[] for _ in range(count)]
+    for file in sorted(weights, key=lambda name: (-weights[name], name)):
+        min(shares, key=lambda share: sum(weights[name] for name in share)).append(file)
+    return [tuple(share) for share in shares]
 
 
 def weight(path: Path) -> int:
@@ -70,7 +79,7 @@ class Suite:
     def run(self) -> int:
         signal.signal(signal.SIGTERM, self._stop)
         began = time.monotonic()
-        with ThreadPoolExecutor(max_workers=min(os.cpu_count() or 1, PARTS + 1)) as pool:
+        with ThreadPoolExecutor(max_workers=(os.cpu_count() or 1) + 1) as pool:
             ended = list(pool.map(self._run, parts()))
         return report(ended, time.monotonic() - began)
 
@@ -87,7 +96,7 @@ class Suite:
         for line in process.stdout:
             lines.append(line.rstrip("\n"))
             with self._printing:
-                print(f"{part.name:6} | {lines[-1]}", flush=True)
+                print(f"{part.name:8} | {lines[-1]}", flush=True)
         return Ended(part, process.wait(), lines)
 
     def _stop(self, number: int, frame: types.FrameType | None) -> None:
@@ -110,9 +119,9 @@ def report(ended: Sequence[Ended], seconds: float) -> int:
     print(f"\n{' summary ':=^60}")
     for one in ended:
         for line in filter(SUMMARY.match, one.lines):
-            print(f"{one.part.name:6} | {line}")
+            print(f"{one.part.name:8} | {line}")
     for one in ended:
-        print(f"{one.part.name:6} | {one.lines[-1].strip('= ') if one.lines else 'nothing ran'}")
+        print(f"{one.part.name:8} | {one.lines[-1].strip('= ') if one.lines else 'nothing ran'}")
     bad = [one.part.name for one in ended if not one.good]
     print(f"{'failed: ' + ', '.join(bad) if bad else 'all passed'}, in {seconds:.0f} s")
     return 1 if bad else 0

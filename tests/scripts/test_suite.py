@@ -11,17 +11,35 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import suite  # noqa: E402
 
 
+def files_of(part: suite.Part) -> list[str]:
+    return [argument for argument in part.pytest if argument.endswith(".py")]
+
+
 def test_every_test_file_is_in_exactly_one_part() -> None:
-    shared = [file for part in suite.parts() if not part.services for file in part.pytest]
+    shared = [file for part in suite.parts() if not part.services for file in files_of(part)]
 
     assert sorted(shared) == sorted(
         str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py")
     )
 
 
-def test_the_parts_are_of_about_the_same_size() -> None:
+def test_what_is_for_both_databases_is_in_exactly_one_part_on_sqlite() -> None:
+    shared = [file for part in suite.parts() if part.services for file in files_of(part)]
+
+    assert len(shared) == len(set(shared))
+    assert set(shared) == {
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "tests").rglob("test_*.py")
+        if f"mark.{suite.BOTH}" in path.read_text()
+    }
+
+
+@pytest.mark.parametrize("on_sqlite", [False, True])
+def test_the_parts_are_of_about_the_same_size(on_sqlite: bool) -> None:
     sizes = [
-        sum(suite.weight(ROOT / file) for file in part.pytest) for part in suite.parts() if not part.services
+        sum(suite.weight(ROOT / file) for file in files_of(part))
+        for part in suite.parts()
+        if bool(part.services) == on_sqlite
     ]
 
     assert max(sizes) < 1.3 * min(sizes)
