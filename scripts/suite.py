@@ -1,7 +1,7 @@
 """The whole suite in parts, some of them at a time, each part with services of its own.
 
 Much of the suite's time is waiting (for workers, limits, restarts), so there is one part more at work than
-there are cores. The files go into parts of about the same size; what is for both databases runs on SQLite too.
+there are cores. The files go into parts of about the same size; what is for both databases runs on both.
 """
 
 import os
