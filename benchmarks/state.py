@@ -152,8 +152,8 @@ from django.core.management import call_command  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from pipeline import state  # noqa: E402
+from pipeline.attempts import Attempt, Finished  # noqa: E402
 from pipeline.models import DocumentState, Run  # noqa: E402
-from pipeline.state import Attempt, Finished  # noqa: E402
 from sites.models import Document, Site, Stage  # noqa: E402
 
 if __name__ == "__main__":

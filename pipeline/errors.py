@@ -46,6 +46,10 @@ class JobTimeout(PipelineError):
     retryable = False
 
 
+class Fenced(Exception):
+    """This attempt or run is no longer the one that may write; nothing was written."""
+
+
 WORKER_LOST = "worker_lost"
 SKIPPED = "skipped"
 UNEXPECTED = "unexpected"

@@ -7,10 +7,11 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from pipeline import queue, state, webhooks
+from pipeline import queue, runs, webhooks
+from pipeline.errors import Fenced
 from pipeline.models import DocumentState, Run, Status
 from pipeline.queue import Ticket
-from pipeline.state import SITE_UNIT, Work
+from pipeline.state import SITE_UNIT, UnknownSite, Work
 from sites.models import WAVES, Document, Site, Stage, wave_of
 
 
@@ -73,8 +74,8 @@ def _begin(site: Site, first: Stage, priority: int, by: str) -> Run:
         raise Refused(f"{site.pk} is paused ({site.pause_reason or 'no reason given'}); resume it first")
     run = _new_run(site, priority, by)
     try:
-        seq = state.begin_run(site, run, {stage: work_for(site.pk, stage) for stage in wave_of(first)})
-    except state.Fenced as error:
+        seq = runs.begin(site, run, {stage: work_for(site.pk, stage) for stage in wave_of(first)})
+    except Fenced as error:
         raise Refused(str(error)) from error
     transaction.on_commit(lambda: deliver(site.pk, run.pk, seq))
     return run
@@ -95,20 +96,20 @@ def cancel(site_id: str, *, by: str = "", reason: str = "") -> Run:
         if running is None:
             raise Refused(f"{site_id} is in no run; there is nothing to cancel")
         _abandon(running, Run.Status.CANCELLED, reason or f"cancelled by {by or 'an operator'}")
-        state.leave_pipeline(site)
+        runs.leave_pipeline(site)
     return running
 
 
 def _abandon(run: Run, status: str, message: str) -> None:
     try:
-        state.abandon_run(run, status, message)
-    except state.Fenced as error:
+        runs.abandon(run, status, message)
+    except Fenced as error:
         raise Refused(f"{run.site_id}: {error}") from error
 
 
 def pause(site_id: str, *, reason: str = "") -> None:
     find_site(site_id)
-    if not state.pause(site_id, reason):
+    if not runs.pause(site_id, reason):
         raise Refused(f"{site_id} is paused already")
 
 
@@ -118,11 +119,11 @@ def resume(site_id: str) -> None:
     with transaction.atomic():
         running = _running(find_site(site_id))
         if running:
-            state.renew_rows(site_id, running.pk)
-        if not state.resume(site_id):
+            runs.renew_rows(site_id, running.pk)
+        if not runs.resume(site_id):
             raise Refused(f"{site_id} is not paused")
         if running:
-            seq = state.renew_coordinator(site_id, running.pk)
+            seq = runs.renew_coordinator(site_id, running.pk)
             transaction.on_commit(lambda: deliver(site_id, running.pk, seq))
 
 
@@ -130,7 +131,7 @@ def find_site(site_id: str) -> Site:
     try:
         return Site.objects.get(pk=site_id)
     except Site.DoesNotExist:
-        raise state.UnknownSite(f"there is no site {site_id!r}") from None
+        raise UnknownSite(f"there is no site {site_id!r}") from None
 
 
 def _running(site: Site) -> Run | None:
@@ -193,7 +194,7 @@ def advance(site_id: str, run_id: int) -> None:
             return
         try:
             seq = _advance(site, run_id, wave_of(site.current_stage))
-        except state.Fenced:
+        except Fenced:
             transaction.set_rollback(True)
             return
         transaction.on_commit(lambda: deliver(site_id, run_id, seq))
@@ -203,15 +204,15 @@ def _advance(site: Site, run_id: int, wave: tuple[Stage, ...]) -> int | None:
     blocked = _why_blocked(site, wave)
     # In OCR only where a site was taken over from the old system and its storage turned out to be empty.
     if wave in WAVES[:2] and not _has(site.pk, Stage.FETCH):
-        state.complete_run(site.pk, run_id, wave, NO_PDF, error=f"StageError: {_nothing_fetched(site)}")
+        runs.complete(site.pk, run_id, wave, NO_PDF, error=f"StageError: {_nothing_fetched(site)}")
     elif blocked:
         stage, message = blocked
-        state.fail_run(site.pk, run_id, wave, stage, message)
+        runs.fail(site.pk, run_id, wave, stage, message)
     elif wave == WAVES[-1]:
-        state.complete_run(site.pk, run_id, wave, _how_it_went(site))
+        runs.complete(site.pk, run_id, wave, _how_it_went(site))
     else:
         after = WAVES[WAVES.index(wave) + 1]
-        return state.move_on(site.pk, run_id, wave, {stage: work_for(site.pk, stage) for stage in after})
+        return runs.move_on(site.pk, run_id, wave, {stage: work_for(site.pk, stage) for stage in after})
     webhooks.announce(run_id)
     return None
 

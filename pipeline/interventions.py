@@ -11,11 +11,12 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from pipeline import flow, locks, queue, reasons, repairs, state, suspects, workforce
-from pipeline.errors import SKIPPED
+from pipeline import flow, locks, overrides, queue, reasons, repairs, suspects, workforce
+from pipeline.errors import SKIPPED, Fenced
 from pipeline.flow import Refused
 from pipeline.models import DocumentState, Intervention, Run, Status
 from pipeline.repairs import Repair
+from pipeline.state import UnknownSite
 from pipeline.suspects import Suspect
 from sites.models import STUCK_AFTER, WORK_STAGES, Document, Site, Stage, wave_of
 
@@ -64,7 +65,7 @@ def for_each(keys: Iterable[Any], act: Callable[[Any], Any], seconds: float | No
             return Outcome(tuple(done), tuple(refused), len(waiting) - number)
         try:
             done.append(act(key))
-        except (Refused, state.UnknownSite, state.Fenced) as error:
+        except (Refused, UnknownSite, Fenced) as error:
             refused.append((str(key), str(error)))
         except queue.QueueUnavailable as error:
             return Outcome(tuple(done), tuple(refused), len(waiting) - number, str(error))
@@ -187,7 +188,7 @@ def _retry_anew(site: Site, rows: QuerySet[DocumentState], operator: Operator) -
         raise Refused(f"{site.pk}: nothing to try again")
     first = next(stage for stage in WORK_STAGES if stage in failed.values())
     note = _record(site, "retry", operator, first=first, rows=len(failed))
-    state.count_retries(list(failed))
+    overrides.count_retries(list(failed))
     run = _noted(note, flow.start(site.pk, first=first, by=operator.by))
     return Retried(site.pk, run.pk, len(failed), first, new_run=True)
 
@@ -202,13 +203,13 @@ def _retry_within(site: Site, run: Run, rows: QuerySet[DocumentState], operator:
     note = _record(site, "retry", operator, rows=len(found), run=run.pk)
     try:
         # Ledger rows first, all of them, then the site: the order in which every job locks.
-        state.hasten(
+        overrides.hasten(
             site.pk, run.pk, [pk for pk, _, status in found if status == Status.FAILED_RETRYABLE], note.pk
         )
-        state.reset_failed(
+        overrides.reset_failed(
             site, run.pk, [pk for pk, _, status in found if status == Status.FAILED_TERMINAL], note.pk
         )
-    except state.Fenced as error:
+    except Fenced as error:
         raise Refused(str(error)) from error
     ids = [pk for pk, _, _ in found]
     transaction.on_commit(lambda: flow.deliver_ids(ids))
@@ -242,8 +243,8 @@ def skip(document_id: int, operator: Operator) -> Document:
         ).first()
         message = f"skipped by {operator.by or 'an operator'}: {operator.reason}"
         try:
-            seq = state.skip_document(document, row, operator.reason, message)
-        except state.Fenced as error:
+            seq = overrides.skip_document(document, row, operator.reason, message)
+        except Fenced as error:
             raise Refused(f"{document}: {error}; try again") from error
         if row is not None and row.run_id is not None and seq is not None:
             send_coordinator = partial(queue.send_coordinator, document.site_id, row.run_id, seq)

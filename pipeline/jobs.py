@@ -5,10 +5,10 @@ from dataclasses import asdict
 from django.conf import settings
 
 from pipeline import catalog, fetching, flow, records, webhooks
+from pipeline.attempts import Attempt, Finished
 from pipeline.errors import DocumentError, StageError
 from pipeline.models import Run
 from pipeline.protocol import job, patiently
-from pipeline.state import Attempt, Finished
 from pipeline.work import ocr
 from sites.models import Document, Site, Source, Stage
 from sites.storage import SiteFiles

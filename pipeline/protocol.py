@@ -15,8 +15,8 @@ from rq.job import Job
 from rq.timeouts import JobTimeoutException
 
 from pipeline import flow, queue, state
-from pipeline.errors import OUT_OF_TIME, Failure, JobTimeout, PipelineError, describe
-from pipeline.state import Attempt, Fenced, Finished, Outcome
+from pipeline.attempts import Attempt, Finished, Outcome
+from pipeline.errors import OUT_OF_TIME, Failure, Fenced, JobTimeout, PipelineError, describe
 from sites.models import Stage
 
 log = structlog.get_logger()

@@ -9,7 +9,7 @@ import structlog
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 from django.utils import timezone
 
-from pipeline import locks, repairs, state, suspects
+from pipeline import locks, recovery, repairs, suspects
 from pipeline.models import ReconcileRun
 from pipeline.queue import QueueUnavailable
 from pipeline.repairs import ERROR, GIVEN_UP, RECOVERED, Repair
@@ -77,7 +77,7 @@ def _recorded_pass(threshold: timedelta) -> list[Repair]:
     record = ReconcileRun.objects.create(started_at=timezone.now())
     done: list[Repair] = []
     try:
-        state.end_abandoned_attempts(timezone.now() - suspects.grace())
+        recovery.end_abandoned_attempts(timezone.now() - suspects.grace())
         for suspect in _find(threshold):
             repair = _repair(suspect, threshold)
             if repair:

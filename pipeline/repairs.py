@@ -8,8 +8,11 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Sum
 
-from pipeline import flow, queue, state
+from pipeline import flow, queue, recovery
+from pipeline.counters import ledger_counts
+from pipeline.errors import Fenced
 from pipeline.models import DocumentState, Run, Status
+from pipeline.state import claim_coordinator
 from pipeline.suspects import Suspect
 from sites.models import WORK_STAGES, Site, Stage, wave_of
 
@@ -48,7 +51,7 @@ def repair(suspect: Suspect, now: datetime, threshold: timedelta) -> Repair | No
     """Mend one site; None when it turned out to have moved by itself."""
     try:
         return _repair(suspect, now, threshold)
-    except state.Fenced:
+    except Fenced:
         return None
 
 
@@ -68,7 +71,7 @@ def repair_by_hand(suspect: Suspect, now: datetime) -> Repair | None:
         return repair(suspect, now, timedelta(0))
     with transaction.atomic():
         done = _mend(suspect, now)
-        state.forget_recoveries(suspect.site)
+        recovery.forget_recoveries(suspect.site)
     return _about(suspect, done, RECOVERED) if done else None
 
 
@@ -88,31 +91,31 @@ def _repair_running(suspect: Suspect, now: datetime, threshold: timedelta) -> Re
             return _about(suspect, site.attention_reason, GIVEN_UP)
         reason = f"recovered {MOST_RECOVERIES} times without progress ({progress}): {missing}"
     if reason and not site.attention_reason:
-        state.call_for_attention(site.pk, run_id, reason)
+        recovery.call_for_attention(site.pk, run_id, reason)
         return _about(suspect, reason, GIVEN_UP)
     with transaction.atomic():
         done = _mend(suspect, now)
     # After the repair, in statements of their own: no lock on the site is held while others are waited for.
     if reason:
-        state.call_for_attention(site.pk, run_id, reason)
+        recovery.call_for_attention(site.pk, run_id, reason)
     elif site.attention_reason:
-        state.clear_attention(site.pk)
+        recovery.clear_attention(site.pk)
     if not done:
         return None
-    state.note_recovery(run_id, progress)
+    recovery.note_recovery(run_id, progress)
     return _about(suspect, done, RECOVERED)
 
 
 def _mend(suspect: Suspect, now: datetime) -> str:
     """Ledger first, then the site, as every finishing job does; what was done, in words."""
     site, run_id = suspect.site, suspect.site.run_id or 0
-    ended = state.end_lost_attempts(suspect.lost, now)
-    renewed = state.renew_lost_rows(suspect.unsent, now)
-    recounted = state.recount(site.pk, run_id)
-    released = state.release_claim(site.pk, run_id)
-    seq = state.claim_coordinator(site.pk, run_id)
+    ended = recovery.end_lost_attempts(suspect.lost, now)
+    renewed = recovery.renew_lost_rows(suspect.unsent, now)
+    recounted = recovery.recount(site.pk, run_id)
+    released = recovery.release_claim(site.pk, run_id)
+    seq = claim_coordinator(site.pk, run_id)
     if seq is None and suspect.coordinator_lost and not released:
-        seq = state.renew_lost_coordinator(site)
+        seq = recovery.renew_lost_coordinator(site)
     _send_after_commit(suspect, seq, now)
     done = {
         f"{ended} lost workers": ended,
@@ -122,7 +125,7 @@ def _mend(suspect: Suspect, now: datetime) -> str:
         "coordinator sent": seq is not None,
     }
     if any(done.values()):
-        state.touch(site.pk, run_id)
+        recovery.touch(site.pk, run_id)
     return ", ".join(words for words, happened in done.items() if happened)
 
 
@@ -144,7 +147,7 @@ def _send_after_commit(suspect: Suspect, seq: int | None, now: datetime) -> None
 def _progress(site: Site) -> str:
     """How far the run is. Attempts count: they are bounded, so a run cannot live on them."""
     rows = DocumentState.objects.filter(site_id=site.pk, run_id=site.run_id or 0)
-    counted = state.ledger_counts(rows)
+    counted = ledger_counts(rows)
     attempts = rows.aggregate(attempts=Sum("attempt_count"))["attempts"] or 0
     done, total = sum(part.done for part in counted.values()), sum(part.total for part in counted.values())
     return f"{site.current_stage}, {done} of {total} jobs done, {attempts} attempts"
@@ -159,7 +162,7 @@ def _recount_only(suspect: Suspect) -> Repair | None:
     if suspect.site.run_id is None:
         return None
     with transaction.atomic():
-        wrong = state.recount(suspect.site.pk, suspect.site.run_id)
+        wrong = recovery.recount(suspect.site.pk, suspect.site.run_id)
     return _about(suspect, f"{wrong} counters mended", RECOVERED) if wrong else None
 
 
@@ -173,7 +176,7 @@ def _repair_ended(suspect: Suspect) -> Repair | None:
     if _may_run_again(suspect):
         return _begin(suspect)
     reason = _why_given_up(suspect)
-    state.call_for_attention(suspect.site.pk, suspect.site.run_id, reason)
+    recovery.call_for_attention(suspect.site.pk, suspect.site.run_id, reason)
     return _about(suspect, reason, GIVEN_UP)
 
 

@@ -12,7 +12,8 @@ from django.utils.dateparse import parse_datetime
 from redis import Redis
 from redis.exceptions import RedisError
 
-from pipeline import old_jobs, state, take_over
+from pipeline import old_jobs, take_over
+from pipeline.errors import Fenced
 from pipeline.models import Intervention, Run
 from pipeline.old_jobs import Cleaned
 from pipeline.take_over import Carried, OldRow
@@ -135,7 +136,7 @@ def _carry_one(row: OldRow, report: Report, tell: Callable[[str], None]) -> None
         except (OSError, ValueError) as error:
             report.unreadable[site_id] = str(error)
             tell(f"{site_id}: left as it was, its storage cannot be read ({error})")
-        except (IntegrityError, state.Fenced):
+        except (IntegrityError, Fenced):
             if not Run.objects.filter(site_id=site_id).exists():
                 raise
             report.already += 1  # another one of these commands was faster

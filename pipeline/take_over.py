@@ -10,9 +10,9 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from pipeline import state
+from pipeline import old_history
 from pipeline.models import DocumentState, Run, Status
-from pipeline.state import History
+from pipeline.old_history import History
 from sites.inventory import StoredDocument, documents_in
 from sites.models import Document, Kind, Stage
 from sites.storage import SiteFiles
@@ -62,14 +62,14 @@ def write(row: OldRow, by: str) -> Carried:
     """All of a site or nothing of it, so that dying in between is repaired by running again."""
     history = _history(row)
     with transaction.atomic():
-        run = state.begin_taken_over_run(history, by)
+        run = old_history.begin_run(history, by)
         any_document = False
         for some in _batches(documents_in(SiteFiles.of(row.site_id))):
             any_document = True
             _record(run, history, some)
         if not any_document:
-            state.record_taken_over(run, history, _missing(_fallback(row)))
-        ocr = state.stand_in_ocr(run, history)
+            old_history.record(run, history, _missing(_fallback(row)))
+        ocr = old_history.stand_in_ocr(run, history)
     return Carried(row.site_id, ocr.total, ocr.completed)
 
 
@@ -93,7 +93,7 @@ def _record(run: Run, history: History, found: list[StoredDocument]) -> None:
     rows = []
     for stored in found:
         rows += _ledger(ids[stored.path], stored)
-    state.record_taken_over(run, history, rows)
+    old_history.record(run, history, rows)
 
 
 def _document(history: History, stored: StoredDocument) -> Document:

@@ -1,10 +1,13 @@
-"""Who may import whom: arrows never turn back, inside functions neither."""
+"""Who may import whom: arrows never turn back, inside functions neither. And who may write state."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from sites.models import WORK_STAGES
 
 ROOT = Path(__file__).resolve().parent.parent
 OURS = ("sites", "pipeline", "clerk_project")
@@ -18,7 +21,10 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("pipeline.models",),
     ("pipeline.queue",),
     ("pipeline.webhooks",),
+    ("pipeline.counters",),
+    ("pipeline.attempts",),
     ("pipeline.state",),
+    ("pipeline.runs", "pipeline.overrides", "pipeline.recovery", "pipeline.old_history"),
     ("pipeline.flow",),
     ("pipeline.protocol",),
     ("pipeline.catalog",),
@@ -97,3 +103,53 @@ def test_a_module_imports_only_from_below(name: str, path: Path) -> None:
 )
 def test_an_arrow_that_turns_back_is_seen(importer: str, source: str) -> None:
     assert not all(allowed(importer, imported) for imported in imported_by(source))
+
+
+# ---- State has few writers ----------------------------------------------------------------------------
+
+WRITERS = {
+    f"pipeline.{name}" for name in ("attempts", "state", "runs", "overrides", "recovery", "old_history")
+}
+STATE_COLUMNS = {
+    *(f"{stage}_{part}" for stage in WORK_STAGES for part in ("total", "completed", "failed")),
+    *("current_stage", "coordinator_enqueued", "coordinator_seq", "run_id", "paused_at", "attention_reason"),
+    *("attempt_token", "attempt_count", "enqueue_seq", "rq_job_id", "delivery", "retry_at", "processed_at"),
+}
+WRITING_CALLS = {"update", "bulk_update", "bulk_create", "update_or_create"}
+WRITING_SQL = re.compile(r"\b(UPDATE|INSERT INTO)\s+(sites|document_pipeline_state)\b")
+
+
+def state_written_by(source: str) -> set[str]:
+    """What the source writes of the state: into a column by name, or into the ledger at all."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr in WRITING_CALLS:
+                found |= {keyword.arg for keyword in node.keywords if keyword.arg} & STATE_COLUMNS
+                names = {name.id for name in ast.walk(node.func) if isinstance(name, ast.Name)}
+                found |= names & {"DocumentState"}
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            found |= {node.attr} & STATE_COLUMNS
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found |= {match.group() for match in WRITING_SQL.finditer(node.value)}
+    return found
+
+
+@pytest.mark.parametrize(("name", "path"), list(modules()), ids=[name for name, _ in modules()])
+def test_nobody_but_the_state_modules_writes_state(name: str, path: Path) -> None:
+    assert name in WRITERS or state_written_by(path.read_text()) == set()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "Site.objects.filter(pk=1).update(current_stage='ocr')",
+        "sites.update(ocr_failed=F('ocr_failed') + 1)",
+        "DocumentState.objects.filter(pk=1).update(status='pending')",
+        "DocumentState.objects.bulk_create(rows)",
+        "site.coordinator_enqueued = True",
+        "cursor.execute('UPDATE sites SET run_id = NULL')",
+    ],
+)
+def test_a_write_of_state_is_seen(source: str) -> None:
+    assert state_written_by(source)

@@ -7,8 +7,9 @@ from pathlib import Path, PurePosixPath
 from django.conf import settings
 from django.db import transaction
 
-from pipeline import state
+from pipeline import recovery
 from pipeline.checks.problem import Problem, among
+from pipeline.errors import Fenced
 from pipeline.models import DocumentState, Intervention, Run, Status
 from sites.inventory import StoredDocument, documents_in
 from sites.models import Document, Kind, Site, Stage
@@ -66,9 +67,9 @@ def fix(findings: Iterable[Finding]) -> Fixed:
     for finding in findings:
         try:
             if finding.fix is None:
-                raise state.Fenced(f"{finding} cannot be mended here")
+                raise Fenced(f"{finding} cannot be mended here")
             finding.fix()
-        except state.Fenced:
+        except Fenced:
             fixed.left.append(finding)
         else:
             fixed.mended.append(finding)
@@ -145,7 +146,7 @@ def _undo(document: Document, row_ids: list[int], damaged: Path | None = None) -
     def undo() -> None:
         with transaction.atomic():
             note = _note(document, "files did not agree with the ledger")
-            state.reset_processed(document.site_id, row_ids, note.pk)
+            recovery.reset_processed(document.site_id, row_ids, note.pk)
             if damaged is not None:
                 damaged.rename(damaged.with_name(damaged.name + DAMAGED))
 
@@ -170,7 +171,7 @@ def _adopt(site_id: str, stored: StoredDocument) -> None:
     """A document like those of a source, but of none. The next run reads it, if nobody has yet."""
     with transaction.atomic():
         if Run.objects.filter(site_id=site_id, status=Run.Status.RUNNING).exists():
-            raise state.Fenced(f"{site_id} is in a run, which may be about to write this row")
+            raise Fenced(f"{site_id} is in a run, which may be about to write this row")
         document = Document.objects.create(
             site_id=site_id,
             external_id=stored.path,
@@ -186,6 +187,6 @@ def _adopt(site_id: str, stored: StoredDocument) -> None:
         )
         _note(document, "a file that no document had")
         stages = [Stage.FETCH, Stage.OCR] if stored.has_text else [Stage.FETCH]
-        state.record_found(
+        recovery.record_found(
             [DocumentState(site_id=site_id, document=document, pipeline=stage) for stage in stages]
         )

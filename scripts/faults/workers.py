@@ -12,7 +12,8 @@ from django.conf import settings
 from django.db import transaction
 from rq.job import Job
 
-from pipeline import flow, protocol, queue, state, supervisor
+from pipeline import flow, protocol, queue, runs, state, supervisor
+from pipeline.attempts import Attempt, Outcome
 from pipeline.worker import PipelineWorker
 
 from .diary import Diary
@@ -33,10 +34,10 @@ BOUNDARIES: tuple[tuple[ModuleType, str], ...] = (
     (flow, "advance"),
     (flow, "deliver"),
     (flow, "deliver_ids"),
-    (state, "move_on"),
-    (state, "_leave"),
-    (state, "complete_run"),
-    (state, "fail_run"),
+    (runs, "move_on"),
+    (runs, "_leave"),
+    (runs, "complete"),
+    (runs, "fail"),
 )
 PLACES = [f"{when}-{module.__name__}.{name}" for module, name in BOUNDARIES for when in ("before", "after")]
 
@@ -104,19 +105,19 @@ def _die_if_told(order: Path, diary: Diary) -> None:
 
 def _write_down_what_happens(diary: Diary) -> None:
     """What was worked, what was accepted as finished, which wave was left: the last two once committed."""
-    attempt, close, leave = protocol._attempt, state._close, state._leave
+    attempt, close, leave = protocol._attempt, state._close, runs._leave
     close_processed = state._close_processed
 
-    def noted_attempt(work: Any, taken: state.Attempt, rq_job: Job | None) -> state.Outcome:
+    def noted_attempt(work: Any, taken: Attempt, rq_job: Job | None) -> Outcome:
         diary.write("worked", taken.row_id, taken.run_id)
         return attempt(work, taken, rq_job)
 
-    def noted_close(taken: state.Attempt, **values: Any) -> None:
+    def noted_close(taken: Attempt, **values: Any) -> None:
         close(taken, **values)
         if values["status"] != "failed_retryable":
             transaction.on_commit(lambda: diary.write("finished", taken.row_id, taken.run_id))
 
-    def noted_close_processed(taken: state.Attempt, facts: Any) -> None:
+    def noted_close_processed(taken: Attempt, facts: Any) -> None:
         close_processed(taken, facts)
         transaction.on_commit(lambda: diary.write("finished", taken.row_id, taken.run_id))
 
@@ -127,4 +128,4 @@ def _write_down_what_happens(diary: Diary) -> None:
     setattr(protocol, "_attempt", noted_attempt)  # noqa: B010
     setattr(state, "_close", noted_close)  # noqa: B010
     setattr(state, "_close_processed", noted_close_processed)  # noqa: B010
-    setattr(state, "_leave", noted_leave)  # noqa: B010
+    setattr(runs, "_leave", noted_leave)  # noqa: B010

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from pipeline import flow, protocol, queue, state
+from pipeline import flow, protocol, queue, runs, state
 from pipeline.models import DocumentState, Run, Status
 from pipeline.reconcile import reconcile
 from sites.models import Progress, Site, Stage
@@ -90,7 +90,7 @@ def test_before_the_finish_is_committed(make_site, run_jobs, kill_once, module, 
 def test_a_coordinator_that_dies_before_it_moved_the_site(make_site, run_jobs, kill_once):
     site = make_site(titles=["ok 1", "ok 2"])
     run = flow.start(site.pk)
-    died = kill_once(state, "move_on")
+    died = kill_once(runs, "move_on")
     run_jobs(fork=True)
     assert died.exists()
     assert_whole(site, run, 2)
@@ -99,7 +99,7 @@ def test_a_coordinator_that_dies_before_it_moved_the_site(make_site, run_jobs, k
 def test_a_coordinator_that_dies_inside_its_transaction(make_site, run_jobs, kill_once):
     site = make_site(titles=["ok 1", "ok 2"])
     run = flow.start(site.pk)
-    died = kill_once(state, "move_on", after=True)
+    died = kill_once(runs, "move_on", after=True)
     run_jobs(fork=True)
     assert died.exists()
     assert_whole(site, run, 2)

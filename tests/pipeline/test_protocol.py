@@ -11,9 +11,9 @@ from django.utils import timezone
 from rq.registry import FailedJobRegistry
 
 from pipeline import flow, protocol, queue, state
-from pipeline.errors import DocumentError
+from pipeline.attempts import Finished
+from pipeline.errors import DocumentError, Failure, Fenced
 from pipeline.models import DocumentState, Run, Status
-from pipeline.state import Fenced, Finished
 from sites.models import Progress, Stage
 from tests import trivial
 from tests.conftest import assert_counters_equal_ledger, assert_each_transition_once
@@ -378,7 +378,7 @@ def test_the_servers_own_wait_is_kept_when_it_is_longer(make_site, make_document
     [(row, run, seq)] = open_stage(site, Stage.OCR)
     attempt = state.claim(row, run, seq, "job", 0)
     assert attempt
-    outcome = state.finish_failed(attempt, state.Failure("http_429", "slow down", True, retry_after=1000))
+    outcome = state.finish_failed(attempt, Failure("http_429", "slow down", True, retry_after=1000))
     assert timedelta(seconds=990) < outcome.retry_at - timezone.now() < timedelta(seconds=1010)
 
 
@@ -447,12 +447,12 @@ def test_a_long_document_that_gets_further_each_time_goes_on_past_the_usual_atte
         seq = DocumentState.objects.get(pk=row).enqueue_seq
         attempt = state.claim(row, run, seq, f"job-{number}", 0)
         attempt.progress(number * 10, 100)
-        failure = protocol._out_of_time(attempt, state.Failure("timeout", "limit", False))
+        failure = protocol._out_of_time(attempt, Failure("timeout", "limit", False))
         assert state.finish_failed(attempt, failure).status == Status.FAILED_RETRYABLE
 
     attempt = state.claim(row, run, DocumentState.objects.get(pk=row).enqueue_seq, "last", 0)
     attempt.progress(50, 100)  # where it was the last time
-    failure = protocol._out_of_time(attempt, state.Failure("timeout", "limit", False))
+    failure = protocol._out_of_time(attempt, Failure("timeout", "limit", False))
     assert state.finish_failed(attempt, failure).status == Status.FAILED_TERMINAL
 
 

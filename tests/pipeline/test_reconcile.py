@@ -13,7 +13,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from rq.registry import StartedJobRegistry
 
-from pipeline import flow, queue, reconcile, repairs, state
+from pipeline import flow, queue, reconcile, recovery, repairs, state
+from pipeline.attempts import Finished
+from pipeline.errors import Fenced
 from pipeline.models import DocumentState, ReconcileRun, Run, Status
 from sites.models import Progress, Site, Stage
 from tests.conftest import QUEUES, assert_counters_equal_ledger, assert_each_transition_once
@@ -249,8 +251,8 @@ def test_a_worker_lost_in_any_stage_is_noticed_and_its_job_done_again(stage, mak
     run_jobs()
 
     assert_completed(site, ocr=Progress(2, 2, 0))
-    with pytest.raises(state.Fenced):  # the lost one comes back to life: it counts no more
-        state.finish_processed(attempt, state.Finished())
+    with pytest.raises(Fenced):  # the lost one comes back to life: it counts no more
+        state.finish_processed(attempt, Finished())
     assert_counters_equal_ledger()
 
 
@@ -263,7 +265,7 @@ def test_a_worker_that_is_at_it_is_left_alone_however_long_it_takes(make_site, r
     let_time_pass(60)
 
     assert reconcile.reconcile().found == 0
-    state.finish_processed(attempt, state.Finished())
+    state.finish_processed(attempt, Finished())
 
 
 def test_a_document_whose_workers_always_die_ends_terminal_and_the_rest_go_on(make_site, run_jobs, settings):
@@ -612,6 +614,6 @@ def test_the_guard_on_what_was_read_refuses_each_kind_of_change(make_site):
     now = timezone.now()
     for change in ({"enqueue_seq": 7}, {"attempt_token": uuid.uuid4()}, {"updated_at": now}):
         DocumentState.objects.filter(pk=row.pk).update(**change)
-        assert state.renew_lost_rows([row], now) == 0
+        assert recovery.renew_lost_rows([row], now) == 0
         row.save()
-    assert state.renew_lost_rows([row], now) == 1
+    assert recovery.renew_lost_rows([row], now) == 1
