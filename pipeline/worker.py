@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from rq import Worker
+from rq.exceptions import StopRequested
 from rq.job import Job
 from rq.queue import Queue
 from rq.scheduler import RQScheduler
@@ -40,6 +41,19 @@ class PipelineWorker(Worker):
     @property
     def dequeue_timeout(self) -> int:
         return IDLE_SECONDS
+
+    def _shutdown(self) -> None:
+        # RQ stops an idle worker by raising from the signal's handler. If that comes while Python runs a
+        # finalizer the exception is swallowed, and the worker would live for ever: so it is noted first.
+        self._stop_requested = True
+        super()._shutdown()
+
+    @property
+    def should_run_maintenance_tasks(self) -> bool:
+        """Asked before every look into the queue, with no job in hand: the place to heed a noted stop."""
+        if self._stop_requested:
+            raise StopRequested
+        return super().should_run_maintenance_tasks
 
     def main_work_horse(self, job: Job, queue: Queue) -> None:
         # A job that outlives its worker could run beside its own second attempt.

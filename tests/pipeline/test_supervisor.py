@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -16,6 +17,7 @@ import redis
 from django.conf import settings
 from rq import Queue
 
+from pipeline import worker as worker_module
 from pipeline.supervisor import default_counts, restart_delay
 from pipeline.worker import PipelineWorker
 from tests.pipeline import worker_jobs
@@ -212,3 +214,30 @@ def test_a_worker_looks_for_lost_jobs_within_about_a_minute(queue: Callable[[str
     worker = PipelineWorker([queue("ocr")], prepare_for_work=False)
 
     assert worker.maintenance_interval + worker.dequeue_timeout <= 90
+
+
+class LosesTheStop:
+    """Whatever is raised while this is finalized, Python swallows: as when the signal meets a finalizer."""
+
+    def __init__(self, worker: PipelineWorker) -> None:
+        self.worker = worker
+
+    def __del__(self) -> None:
+        self.worker.request_stop(signal.SIGTERM, None)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_stop_whose_exception_was_swallowed_still_stops_an_idle_worker(
+    queue: Callable[[str], Queue], in_processes: Callable[..., list[int]], monkeypatch
+) -> None:
+    monkeypatch.setattr(worker_module, "IDLE_SECONDS", 1)
+
+    def work(number: int) -> None:
+        worker = PipelineWorker([queue("high")], connection=queue("high").connection)
+        signal.signal(signal.SIGUSR1, lambda *_: LosesTheStop(worker) and None)
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)  # the death of one that goes on
+        signal.alarm(20)
+        worker.work(logging_level="ERROR")
+
+    assert in_processes(1, work) == [0]
