@@ -48,6 +48,11 @@ def redeliveries() -> int:
     return settings.MAX_ATTEMPTS
 
 
+def _redelivery() -> Retry:
+    """To the front: the job has had its turn, and would else wait behind a whole queue for its next one."""
+    return Retry(max=redeliveries(), enqueue_at_front=True)
+
+
 def job_id(queue: str, row_id: int, run_id: int | None, seq: int) -> str:
     return f"{queue}-{row_id}-{run_id}-{seq}"
 
@@ -88,7 +93,7 @@ def _send(queue: Queue, tickets: list[Ticket], front: bool) -> None:
                     timeout=limit,
                     result_ttl=3600,
                     failure_ttl=FAILURE_TTL,
-                    retry=Retry(max=redeliveries()),
+                    retry=_redelivery(),
                     at_front=front,
                 )
                 for ticket in tickets[start : start + 500]
@@ -109,7 +114,7 @@ def send_later(ticket: Ticket, at: datetime) -> None:
             job_timeout=settings.JOB_LIMITS[ticket.queue],
             result_ttl=3600,
             failure_ttl=FAILURE_TTL,
-            retry=Retry(max=redeliveries()),
+            retry=_redelivery(),
             at_front=ticket.front,
         )
     except RedisError as error:
@@ -152,7 +157,7 @@ def send_coordinator(site_id: str, run_id: int, seq: int) -> None:
             timeout=settings.JOB_LIMITS["coordinator"],
             result_ttl=3600,
             failure_ttl=FAILURE_TTL,
-            retry=Retry(max=redeliveries()),
+            retry=_redelivery(),
         )
     except RedisError as error:
         log.warning("queue unreachable; reconcile will send the coordinator", site=site_id, error=str(error))

@@ -1,6 +1,8 @@
 """Find sites that stopped moving and move them on, from the truth of ledger and queue; run from cron."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -67,7 +69,8 @@ def reconcile(*, threshold: timedelta = STUCK_AFTER, dry_run: bool = False) -> R
         if not alone:
             return Result(dry_run=dry_run, skipped="another reconcile is running")
         if dry_run:
-            found = [repairs.plan(suspect) for suspect in _find(threshold)]
+            now = timezone.now()
+            found = [repairs.plan(suspect, now, threshold) for suspect in _find(threshold)]
         else:
             found = _recorded_pass(threshold)
     return Result(found, round(time.monotonic() - began, 3), dry_run)
@@ -76,22 +79,32 @@ def reconcile(*, threshold: timedelta = STUCK_AFTER, dry_run: bool = False) -> R
 def _recorded_pass(threshold: timedelta) -> list[Repair]:
     record = ReconcileRun.objects.create(started_at=timezone.now())
     done: list[Repair] = []
+    error = "the pass was cut off"
     try:
-        recovery.end_abandoned_attempts(timezone.now() - suspects.grace())
+        with _looking():
+            recovery.end_abandoned_attempts(timezone.now() - suspects.grace())
         for suspect in _find(threshold):
             repair = _repair(suspect, threshold)
             if repair:
                 done.append(repair)
-    except CouldNotLook as error:
-        _close(record, done, str(error))
+        error = ""
+    except CouldNotLook as problem:
+        error = str(problem)
         raise
-    _close(record, done, "")
+    finally:
+        _close(record, done, error)
     return done
 
 
 def _find(threshold: timedelta) -> list[Suspect]:
-    try:
+    with _looking():
         return suspects.find(timezone.now(), threshold)
+
+
+@contextmanager
+def _looking() -> Iterator[None]:
+    try:
+        yield
     except QueueUnavailable as error:
         raise CouldNotLook(str(error)) from error
     except (OperationalError, InterfaceError) as error:

@@ -6,10 +6,8 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Sum
 
 from pipeline import flow, queue, recovery
-from pipeline.counters import ledger_counts
 from pipeline.errors import Fenced
 from pipeline.models import DocumentState, Run, Status
 from pipeline.state import claim_coordinator
@@ -37,14 +35,23 @@ class Repair:
         return asdict(self)
 
 
-def plan(suspect: Suspect) -> Repair:
+def plan(suspect: Suspect, now: datetime, threshold: timedelta) -> Repair:
     """What `repair` would do, as far as can be told without doing it."""
     if suspect.is_running or suspect.site.current_stage == Stage.COMPLETED:
-        missing = _what_is_missing(suspect)
-        return _about(suspect, missing or _waiting_words(suspect), RECOVERED if missing else WAITING)
+        return _plan_mending(suspect, now, threshold)
     if suspect.has_ended and not _may_run_again(suspect):
         return _about(suspect, _why_given_up(suspect), GIVEN_UP)
     return _about(suspect, f"a new run from {_first_stage(suspect)}", RECOVERED)
+
+
+def _plan_mending(suspect: Suspect, now: datetime, threshold: timedelta) -> Repair:
+    missing = _what_is_missing(suspect)
+    if not missing:
+        return _about(suspect, _waiting_words(suspect), WAITING)
+    tired = _why_tired(suspect, missing)
+    if tired and not _was_left_long_enough(suspect.site, now - threshold):
+        return _about(suspect, tired, GIVEN_UP)
+    return _about(suspect, missing, RECOVERED)
 
 
 def repair(suspect: Suspect, now: datetime, threshold: timedelta) -> Repair | None:
@@ -84,25 +91,21 @@ def _repair_running(suspect: Suspect, now: datetime, threshold: timedelta) -> Re
     missing = _what_is_missing(suspect)
     if not missing:
         return _about(suspect, _waiting_words(suspect), WAITING)
-    progress = _progress(site)
-    reason = ""
-    if _is_tired(suspect, progress):
-        if site.attention_at and site.attention_at > now - threshold:
-            return _about(suspect, site.attention_reason, GIVEN_UP)
-        reason = f"recovered {MOST_RECOVERIES} times without progress ({progress}): {missing}"
-    if reason and not site.attention_reason:
-        recovery.call_for_attention(site.pk, run_id, reason)
-        return _about(suspect, reason, GIVEN_UP)
+    tired = _why_tired(suspect, missing)
+    if tired and not _was_left_long_enough(site, now - threshold):
+        if not site.attention_reason:
+            recovery.call_for_attention(site.pk, run_id, tired)
+        return _about(suspect, site.attention_reason or tired, GIVEN_UP)
     with transaction.atomic():
         done = _mend(suspect, now)
     # After the repair, in statements of their own: no lock on the site is held while others are waited for.
-    if reason:
-        recovery.call_for_attention(site.pk, run_id, reason)
+    if tired:
+        recovery.call_for_attention(site.pk, run_id, tired)
     elif site.attention_reason:
         recovery.clear_attention(site.pk)
     if not done:
         return None
-    recovery.note_recovery(run_id, progress)
+    recovery.note_recovery(run_id, suspect.standing)
     return _about(suspect, done, RECOVERED)
 
 
@@ -144,18 +147,17 @@ def _send_after_commit(suspect: Suspect, seq: int | None, now: datetime) -> None
         transaction.on_commit(lambda: flow.deliver_rows(renewed.order_by("pk").iterator(chunk_size=1000)))
 
 
-def _progress(site: Site) -> str:
-    """How far the run is. Attempts count: they are bounded, so a run cannot live on them."""
-    rows = DocumentState.objects.filter(site_id=site.pk, run_id=site.run_id or 0)
-    counted = ledger_counts(rows)
-    attempts = rows.aggregate(attempts=Sum("attempt_count"))["attempts"] or 0
-    done, total = sum(part.done for part in counted.values()), sum(part.total for part in counted.values())
-    return f"{site.current_stage}, {done} of {total} jobs done, {attempts} attempts"
-
-
-def _is_tired(suspect: Suspect, progress: str) -> bool:
+def _why_tired(suspect: Suspect, missing: str) -> str:
+    """Empty while a repair may still help."""
     run = suspect.run
-    return run is not None and run.recoveries >= MOST_RECOVERIES and run.recovered_at_progress == progress
+    if run is None or run.recoveries < MOST_RECOVERIES or run.recovered_at_progress != suspect.standing:
+        return ""
+    return f"recovered {MOST_RECOVERIES} times without progress ({suspect.standing}): {missing}"
+
+
+def _was_left_long_enough(site: Site, flagged_before: datetime) -> bool:
+    """Flagged so long ago that what was in the way may be gone: one more try."""
+    return site.attention_at is not None and site.attention_at <= flagged_before
 
 
 def _recount_only(suspect: Suspect) -> Repair | None:

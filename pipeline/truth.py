@@ -1,9 +1,9 @@
 """The counters of every site beside what its ledger says, each read in one query."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet, Sum
 
 from pipeline.models import DocumentState, Status
 from sites.models import WORK_STAGES, Progress, Site
@@ -57,6 +57,21 @@ def ledger_by_site() -> dict[tuple[str, str], Progress]:
     return {
         (row["site_id"], row["pipeline"]): Progress(row["total"], row["completed"], row["failed"])
         for row in counts
+    }
+
+
+def standing(site_ids: Collection[str]) -> dict[str, str]:
+    """How far the current run of each site is. Attempts count: they are bounded, so no run lives on them."""
+    ended = Q(status__in=[Status.PROCESSED, Status.FAILED_TERMINAL])
+    counts = (
+        DocumentState.objects.filter(site_id__in=site_ids, run_id=F("site__run_id"))
+        .order_by()
+        .values_list("site_id")
+        .annotate(done=Count("pk", filter=ended), total=Count("pk"), attempts=Sum("attempt_count"))
+    )
+    return {
+        site_id: f"{done} of {total} jobs done, {attempts} attempts"
+        for site_id, done, total, attempts in counts
     }
 
 

@@ -13,7 +13,7 @@ from pipeline.errors import Fenced
 from pipeline.models import DocumentState, Intervention, Run, Status
 from sites.inventory import StoredDocument, documents_in
 from sites.models import Document, Kind, Site, Stage
-from sites.storage import SiteFiles
+from sites.storage import SiteFiles, share
 
 DAMAGED = ".damaged"
 ORPHAN_FOLDER = "folders of sites that do not exist"
@@ -78,21 +78,36 @@ def fix(findings: Iterable[Finding]) -> Fixed:
 
 def find() -> Iterator[Finding]:
     """Site by site, so that memory is bounded by the largest one."""
+    _check_that_storage_is_there()
     sites = list(Site.objects.order_by("pk").values_list("pk", flat=True))
     for site_id in sites:
         try:
             yield from _site(site_id)
         except ValueError as error:
             yield Finding(BAD_PATH, site_id, str(error))
+    for name in sorted(_folders() - set(sites)):
+        yield Finding(ORPHAN_FOLDER, name, "")
+
+
+def _folders() -> set[str]:
     root = Path(settings.STORAGE_DIR)
-    folders = {path.name for path in root.iterdir() if path.is_dir()} if root.is_dir() else set()
-    for name in sorted(folders - set(sites)):
-        if not name.startswith("."):
-            yield Finding(ORPHAN_FOLDER, name, "")
+    found = root.iterdir() if root.is_dir() else ()
+    return {path.name for path in found if path.is_dir() and not path.name.startswith(".")}
+
+
+def _check_that_storage_is_there() -> None:
+    """A disk that is not mounted must not look like the loss of every document."""
+    fetched = DocumentState.objects.filter(pipeline=Stage.FETCH, status=Status.PROCESSED, unit="")
+    if fetched.exists() and not _folders() and not settings.STORAGE_URL:
+        raise FileNotFoundError(
+            f"documents were fetched, and {settings.STORAGE_DIR} has no site's folder; is its disk mounted?"
+        )
 
 
 def _site(site_id: str) -> Iterator[Finding]:
     files = SiteFiles.of(site_id)
+    # Another machine may have fetched and read them.
+    share().pull_all(files.root)
     stored = {_stem(found.path): found for found in documents_in(files)}
     documents = list(Document.objects.filter(site_id=site_id).exclude(path=""))
     processed = _processed(site_id)

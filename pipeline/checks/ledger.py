@@ -13,7 +13,7 @@ from pipeline.models import DocumentState, Run, Status
 from sites.models import WAVES, WORK_STAGES, Document, Site, Stage, current_stage_of
 
 RECONCILE = "manage.py reconcile"
-RESTART = "begin a new run of the site (manage.py run_pipeline, or the admin's action)"
+RESTART = "begin a new run of the site (manage.py run_pipeline --restart, or the admin's action)"
 BY_HAND = "the rows must be looked at by hand: nothing in Clerk writes such a thing"
 
 
@@ -131,7 +131,7 @@ def _sites() -> Iterator[Problem]:
 def _runs() -> Iterator[Problem]:
     of_site = Run.objects.filter(pk=OuterRef("run_id"), site_id=OuterRef("pk"))
     missing = Site.objects.filter(run_id__isnull=False).exclude(Exists(of_site))
-    yield from rows("sites whose run does not exist", missing, RECONCILE)
+    yield from rows("sites whose run does not exist", missing, RESTART)
     over = of_site.exclude(status__in=[Run.Status.RUNNING, Run.Status.FAILED])
     yield from rows(
         "sites that stand in a stage while their run is over",
@@ -142,12 +142,8 @@ def _runs() -> Iterator[Problem]:
     completed = Site.objects.filter(Exists(ended), current_stage=Stage.COMPLETED)
     yield from rows("completed sites whose run is not completed", completed, RESTART)
     running = Run.objects.filter(status=Run.Status.RUNNING)
-    yield from rows(
-        "running runs that are not their site's", running.exclude(site__run_id=F("pk")), RECONCILE
-    )
-    yield from among(
-        "sites with more than one running run", _more_than_one(running, "site_id"), "restart the site"
-    )
+    yield from rows("running runs that are not their site's", running.exclude(site__run_id=F("pk")), RESTART)
+    yield from among("sites with more than one running run", _more_than_one(running, "site_id"), RESTART)
     half = running.filter(finished_at__isnull=False) | Run.objects.filter(finished_at=None).exclude(
         status=Run.Status.RUNNING
     )

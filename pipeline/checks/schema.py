@@ -7,9 +7,11 @@ from typing import Any
 
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
-from django.db.models import CheckConstraint, Field, Index, Model, UniqueConstraint
+from django.db.models import CheckConstraint, Field, Model, UniqueConstraint
 
+from pipeline.checks import tables
 from pipeline.checks.problem import Problem, among
+from pipeline.checks.tables import Constraint
 from pipeline.models import DocumentState, Intervention, ReconcileRun, Run, RunStage
 from sites.models import Document, Site, Source
 
@@ -31,10 +33,10 @@ RECREATE = "create it again as the migrations do; `manage.py sqlmigrate` prints 
 def problems(may_wait: tuple[str, ...] = ()) -> Iterator[Problem]:
     """`may_wait` are migrations, by how their names begin, that need not be applied."""
     with connection.cursor() as cursor:
-        tables = set(connection.introspection.table_names(cursor))
+        there = tables.names(cursor)
         wanted = {model._meta.db_table for model in MODELS}
-        yield from among("missing tables", sorted(wanted - tables), MIGRATE)
-        present = [model for model in MODELS if model._meta.db_table in tables]
+        yield from among("missing tables", sorted(wanted - there), MIGRATE)
+        present = [model for model in MODELS if model._meta.db_table in there]
         yield from _columns(cursor, present)
         yield from _indexes(cursor, present)
         if DocumentState in present:
@@ -45,8 +47,8 @@ def problems(may_wait: tuple[str, ...] = ()) -> Iterator[Problem]:
 def is_usable() -> bool:
     """Whether every table and column is there, so that the data can be asked about."""
     with connection.cursor() as cursor:
-        tables = set(connection.introspection.table_names(cursor))
-        return all(model._meta.db_table in tables and not _missing_columns(cursor, model) for model in MODELS)
+        there = tables.names(cursor)
+        return all(model._meta.db_table in there and not _missing_columns(cursor, model) for model in MODELS)
 
 
 # ---- Columns ------------------------------------------------------------------------------------------
@@ -59,26 +61,21 @@ def _columns(cursor: Any, present: list[type[Model]]) -> Iterator[Problem]:
     yield from among("columns without their database default", without, "ALTER TABLE … SET DEFAULT")
 
 
-def _described(cursor: Any, model: type[Model]) -> dict[str, Any]:
-    found = connection.introspection.get_table_description(cursor, model._meta.db_table)
-    return {column.name: column for column in found}
-
-
 def _fields(model: type[Model]) -> list["Field[Any, Any]"]:
     return list(model._meta.local_concrete_fields)
 
 
 def _missing_columns(cursor: Any, model: type[Model]) -> list[str]:
-    found = _described(cursor, model)
+    found = tables.columns(cursor, model._meta.db_table)
     return [f"{model._meta.db_table}.{field.column}" for field in _fields(model) if field.column not in found]
 
 
 def _without_default(cursor: Any, model: type[Model]) -> list[str]:
-    found = _described(cursor, model)
+    found = tables.columns(cursor, model._meta.db_table)
     return [
         f"{model._meta.db_table}.{field.column}"
         for field in _fields(model)
-        if field.has_db_default() and field.column in found and found[field.column].default is None
+        if field.has_db_default() and field.column in found and found[field.column] is None
     ]
 
 
@@ -87,40 +84,26 @@ def _without_default(cursor: Any, model: type[Model]) -> list[str]:
 
 def _indexes(cursor: Any, present: list[type[Model]]) -> Iterator[Problem]:
     missing, changed = [], []
-    partial = _partial_indexes(cursor)
     for model in present:
-        found = connection.introspection.get_constraints(cursor, model._meta.db_table)
+        found = tables.constraints(cursor, model._meta.db_table)
         for wanted in (*model._meta.indexes, *model._meta.constraints):
             name = f"{wanted.name} on {model._meta.db_table}"
             if wanted.name not in found:
                 missing.append(name)
-            elif not _is_as_wanted(model, wanted, found[wanted.name], wanted.name in partial):
+            elif not _is_as_wanted(model, wanted, found[wanted.name]):
                 changed.append(name)
     yield from among("missing indexes and constraints", missing, RECREATE)
     yield from among("indexes and constraints that are not what they should be", changed, RECREATE)
     yield from among("indexes that PostgreSQL holds to be invalid", _invalid(cursor), "REINDEX INDEX …")
 
 
-def _is_as_wanted(model: type[Model], wanted: Any, found: Any, is_partial: bool) -> bool:
+def _is_as_wanted(model: type[Model], wanted: Any, found: Constraint) -> bool:
     if isinstance(wanted, CheckConstraint):
-        return bool(found["check"])
-    by_name = {field.name: field.column for field in _fields(model)}
-    columns = [by_name[name.lstrip("-")] for name in wanted.fields]
+        return found.check
+    by_name = {field.name: str(field.column) for field in _fields(model)}
+    columns = tuple(by_name[name.lstrip("-")] for name in wanted.fields)
     unique = isinstance(wanted, UniqueConstraint)
-    assert isinstance(wanted, Index | UniqueConstraint)
-    return (
-        found["columns"] == columns
-        and bool(found["unique"]) == unique
-        and is_partial == (wanted.condition is not None)
-    )
-
-
-def _partial_indexes(cursor: Any) -> set[str]:
-    if connection.vendor == "postgresql":
-        cursor.execute("SELECT indexname FROM pg_indexes WHERE indexdef LIKE '%% WHERE %%'", [])
-    else:
-        cursor.execute("SELECT name FROM sqlite_master WHERE type = 'index' AND sql LIKE '%% WHERE %%'", [])
-    return {name for (name,) in cursor.fetchall()}
+    return found == Constraint(columns, unique, partial=wanted.condition is not None)
 
 
 def _invalid(cursor: Any) -> list[str]:

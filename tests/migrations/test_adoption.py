@@ -10,6 +10,7 @@ from django.db import IntegrityError
 
 from demo.legacy.shapes import COUNTERS
 from pipeline.models import Run
+from pipeline.verify import verify
 from sites.migrations.adoption.operations import EnsureIndex
 from sites.models import Site
 
@@ -347,3 +348,4 @@ def test_an_old_file_of_plain_text_columns_keeps_its_own_checks(sqlite):
     assert ("ix_mine",) in schema(sqlite, "sites")[1]
     Site.objects.create(subdomain="b.ca")
     assert sqlite.one("SELECT extraction_status FROM sites WHERE subdomain = 'b.ca'") == "pending"
+    assert [problem.check for problem in verify().problems] == ["unapplied migrations"]

@@ -284,6 +284,19 @@ def test_a_document_whose_workers_always_die_ends_terminal_and_the_rest_go_on(ma
     assert (row.error_code, row.attempt_count) == ("worker_lost", 2)
 
 
+def test_a_job_whose_work_horse_was_killed_is_delivered_before_all_that_wait(make_site, run_jobs):
+    titles = ["ok 1", "killer-once", "ok 2", "killer", "ok 3", "ok 4", "ok 5"]
+    flow.start(make_site(titles=titles).pk)
+    run_until("ocr", run_jobs)
+    run_jobs(only="ocr", fork=True)
+
+    rows = DocumentState.objects.filter(pipeline="ocr")
+    last_tries = rows.order_by("last_attempt_at").values_list("document__title", flat=True)
+    assert list(last_tries) == titles
+    tries = dict(rows.values_list("document__title", "attempt_count"))
+    assert (tries["ok 1"], tries["killer-once"], tries["killer"]) == (1, 2, 4)
+
+
 def test_a_document_that_kills_its_work_horse_every_time_ends_without_reconcile(make_site, run_jobs):
     site = make_site(titles=["killer", "ok"])
     flow.start(site.pk)
@@ -424,6 +437,7 @@ def test_a_site_recovered_three_times_without_progress_is_flagged_with_the_reaso
         assert heal().recovered == 1
     lose_redis()
 
+    assert heal(dry_run=True).given_up == 1
     result = heal()
 
     site.refresh_from_db()
@@ -589,6 +603,27 @@ def test_without_redis_it_says_so_with_code_2_and_changes_nothing(make_site, set
     assert '"ok": false' in capsys.readouterr().out
     assert (list(DocumentState.objects.values()), list(Site.objects.values())) == before
     assert "does not answer" in ReconcileRun.objects.get().error
+
+
+def test_a_pass_that_is_cut_off_is_recorded_with_what_it_had_done(make_site, monkeypatch):
+    for name in ("a", "b"):
+        flow.start(make_site(name, titles=["ok"]).pk)
+    lose_redis()
+    let_time_pass()
+    repair = repairs.repair
+
+    def repair_until_b(suspect, *arguments):
+        if suspect.site.pk == "b":
+            raise KeyboardInterrupt
+        return repair(suspect, *arguments)
+
+    monkeypatch.setattr(repairs, "repair", repair_until_b)
+    with pytest.raises(KeyboardInterrupt):
+        reconcile.reconcile()
+
+    record = ReconcileRun.objects.get()
+    assert (record.recovered, record.error) == (1, "the pass was cut off")
+    assert record.finished_at is not None
 
 
 def test_the_number_of_queries_does_not_grow_with_the_sites_that_are_fine(make_site, run_jobs):

@@ -1,6 +1,7 @@
 """`verify` finds nothing on a healthy database, and each of many deliberate corruptions by its name."""
 
 import json
+import shutil
 import uuid
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -12,9 +13,10 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 
 from pipeline import flow
-from pipeline.checks import plans, schema
+from pipeline.checks import files, plans, schema
 from pipeline.models import DocumentState, Intervention, ReconcileRun, Run, Status
 from pipeline.verify import verify
+from sites import storage
 from sites.models import Document, Site, Stage
 from sites.storage import SiteFiles
 from tests.conftest import assert_counters_equal_ledger
@@ -342,14 +344,14 @@ def test_a_run_whose_end_and_status_disagree_is_found(healthy):
 @pytest.fixture
 def stored(healthy) -> SiteFiles:
     """The files that the site's ledger speaks of."""
-    files = SiteFiles.of(healthy.pk)
+    there = SiteFiles.of(healthy.pk)
     for document in healthy.documents.all():
-        write(files.file(document.path), "%PDF-1.4 something")
+        write(there.file(document.path), "%PDF-1.4 something")
         if DocumentState.objects.filter(document=document, pipeline="ocr", status="processed").exists():
-            write(files.text_dir(document.path) / "1.txt", "Roll call")
+            write(there.text_dir(document.path) / "1.txt", "Roll call")
         Document.objects.filter(pk=document.pk).update(size=18, url="https://city.test/a.pdf")
-    write(files.database, "")
-    return files
+    write(there.database, "")
+    return there
 
 
 def write(path: Path, text: str) -> None:
@@ -437,6 +439,33 @@ def test_a_missing_database_and_a_folder_of_no_site_are_found_and_left(stored, s
 
     assert found(with_files=True) == both == found(with_files=True, fix=True)
     assert (settings.STORAGE_DIR / "nobody.test/pdfs/a.pdf").exists()
+
+
+def test_storage_that_is_not_there_is_no_loss_of_every_document(stored, settings):
+    before = list(DocumentState.objects.order_by("pk").values())
+    settings.STORAGE_DIR.rename(settings.STORAGE_DIR.with_name("not mounted"))
+    settings.STORAGE_DIR.mkdir()
+
+    with pytest.raises(CommandError, match="is its disk mounted") as ended:
+        call_command("verify", files=True, fix=True)
+
+    assert ended.value.returncode == 2
+    assert list(DocumentState.objects.order_by("pk").values()) == before
+
+
+def test_what_another_machine_fetched_and_read_is_not_missing(stored, settings, monkeypatch):
+    """The storage that machines share, with a folder for its server."""
+    elsewhere = settings.STORAGE_DIR.with_name("elsewhere")
+    settings.STORAGE_DIR.rename(elsewhere)
+    settings.STORAGE_URL = "s3://shared"
+
+    class Folder(storage.OneMachine):
+        def pull_all(self, folder):
+            shutil.copytree(elsewhere / folder.name, folder) if (elsewhere / folder.name).exists() else None
+
+    monkeypatch.setattr(files, "share", Folder)
+
+    assert found(with_files=True) == set()
 
 
 def test_a_document_without_an_address_cannot_be_fetched_again_and_is_named(stored):
