@@ -92,12 +92,24 @@ def make_documents(db) -> Callable[..., list[Document]]:
     return make
 
 
+class DeafWorker:
+    """Takes no orders from outside. RQ waits up to a second for the thread that listens for them to end."""
+
+    def subscribe(self) -> None: ...
+
+
+class WorkerHere(DeafWorker, SimpleWorker): ...
+
+
+class ForkingWorker(DeafWorker, PipelineWorker): ...
+
+
 @pytest.fixture
 def run_jobs() -> Callable[..., None]:
     """Workers that run until every queue is empty: in this process, or forked as in production."""
 
     def run(*, fork: bool = False, only: str = "", rounds: int = 50) -> None:
-        worker_class = PipelineWorker if fork else SimpleWorker
+        worker_class = ForkingWorker if fork else WorkerHere
         for _ in range(rounds):
             queues = [django_rq.get_queue(name) for name in QUEUES if only in ("", name)]
             if not any(queue.job_ids for queue in queues):
