@@ -105,7 +105,7 @@ def _repair_running(suspect: Suspect, now: datetime, threshold: timedelta) -> Re
         recovery.clear_attention(site.pk)
     if not done:
         return None
-    recovery.note_recovery(run_id, suspect.standing)
+    recovery.note_recovery(run_id, suspect.progress)
     return _about(suspect, done, RECOVERED)
 
 
@@ -150,9 +150,9 @@ def _send_after_commit(suspect: Suspect, seq: int | None, now: datetime) -> None
 def _why_tired(suspect: Suspect, missing: str) -> str:
     """Empty while a repair may still help."""
     run = suspect.run
-    if run is None or run.recoveries < MOST_RECOVERIES or run.recovered_at_progress != suspect.standing:
+    if run is None or run.recoveries < MOST_RECOVERIES or run.recovered_at_progress != suspect.progress:
         return ""
-    return f"recovered {MOST_RECOVERIES} times without progress ({suspect.standing}): {missing}"
+    return f"recovered {MOST_RECOVERIES} times without progress ({suspect.progress}): {missing}"
 
 
 def _was_left_long_enough(site: Site, flagged_before: datetime) -> bool:
@@ -257,6 +257,9 @@ def _what_is_missing(suspect: Suspect) -> str:
 
 
 def _waiting_words(suspect: Suspect) -> str:
+    retry = suspect.standing.next_retry
+    if retry:
+        return f"waits until {retry:%Y-%m-%d %H:%M} UTC to try again what failed"
     return "untouched for long, and its jobs are in the queue: are there workers for it?"
 
 

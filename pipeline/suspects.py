@@ -9,6 +9,7 @@ from django.db.models import F, Q, QuerySet
 
 from pipeline import queue, truth
 from pipeline.models import DocumentState, Run, Status
+from pipeline.truth import Standing
 from sites.models import WORK_STAGES, Site, Stage, wave_of
 
 UNFINISHED = [Status.PENDING, Status.IN_PROGRESS, Status.FAILED_RETRYABLE]
@@ -37,7 +38,11 @@ class Suspect:
     unclaimed: bool = False
     miscounted: bool = False
     overdue: bool = False
-    standing: str = ""  # how far its run is
+    standing: Standing = field(default_factory=Standing)
+
+    @property
+    def progress(self) -> str:
+        return f"{self.site.current_stage}, {self.standing}"
 
     @property
     def has_ended(self) -> bool:
@@ -69,7 +74,7 @@ def find(now: datetime, threshold: timedelta) -> list[Suspect]:
     for row in dead:
         if row.site_id in suspects:
             _assign(suspects[row.site_id], row)
-    return _with_runs([suspect for suspect in suspects.values() if _is_wrong(suspect)])
+    return _with_runs([suspect for suspect in suspects.values() if _is_wrong(suspect)], now)
 
 
 def _quiet(sites: QuerySet[Site], since: datetime) -> QuerySet[Site]:
@@ -135,13 +140,13 @@ def _is_wrong(suspect: Suspect) -> bool:
     return no_run or suspect.coordinator_lost or suspect.unclaimed or suspect.overdue
 
 
-def _with_runs(suspects: list[Suspect]) -> list[Suspect]:
+def _with_runs(suspects: list[Suspect], now: datetime) -> list[Suspect]:
     """Read for all of them at once: no query here grows with their number."""
     runs = Run.objects.in_bulk([suspect.site.run_id for suspect in suspects if suspect.site.run_id])
-    standing = truth.standing([suspect.site.pk for suspect in suspects])
+    standings = truth.standings([suspect.site.pk for suspect in suspects], now)
     for suspect in suspects:
         suspect.run = runs.get(suspect.site.run_id or 0)
-        suspect.standing = f"{suspect.site.current_stage}, {standing.get(suspect.site.pk, 'no jobs')}"
+        suspect.standing = standings.get(suspect.site.pk, suspect.standing)
     return [suspect for suspect in suspects if suspect.miscounted or not _is_handed_over(suspect)]
 
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 
-from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models import Count, F, Min, Q, QuerySet, Sum
 
 from pipeline.models import DocumentState, Status
 from sites.models import WORK_STAGES, Progress, Site
@@ -60,19 +61,34 @@ def ledger_by_site() -> dict[tuple[str, str], Progress]:
     }
 
 
-def standing(site_ids: Collection[str]) -> dict[str, str]:
-    """How far the current run of each site is. Attempts count: they are bounded, so no run lives on them."""
+@dataclass(frozen=True)
+class Standing:
+    """How far a run is. Attempts count as progress: they are bounded, so no run can live on them."""
+
+    done: int = 0
+    total: int = 0
+    attempts: int = 0
+    next_retry: datetime | None = None
+
+    def __str__(self) -> str:
+        return f"{self.done} of {self.total} jobs done, {self.attempts} attempts"
+
+
+def standings(site_ids: Collection[str], now: datetime) -> dict[str, Standing]:
+    """By site, of its current run."""
     ended = Q(status__in=[Status.PROCESSED, Status.FAILED_TERMINAL])
     counts = (
         DocumentState.objects.filter(site_id__in=site_ids, run_id=F("site__run_id"))
         .order_by()
         .values_list("site_id")
-        .annotate(done=Count("pk", filter=ended), total=Count("pk"), attempts=Sum("attempt_count"))
+        .annotate(
+            done=Count("pk", filter=ended),
+            total=Count("pk"),
+            attempts=Sum("attempt_count"),
+            next_retry=Min("retry_at", filter=Q(retry_at__gt=now)),
+        )
     )
-    return {
-        site_id: f"{done} of {total} jobs done, {attempts} attempts"
-        for site_id, done, total, attempts in counts
-    }
+    return {site_id: Standing(*numbers) for site_id, *numbers in counts}
 
 
 def sites_of(found: Iterable[Difference]) -> set[str]:

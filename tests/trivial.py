@@ -2,7 +2,7 @@
 
 A document's title says how it behaves: `ok`, `bad` (terminal in OCR), `flaky` (fails once), `sour`
 (always fails, retryable), `crash` (a bug), `fetch-bad` (terminal in fetch), `slow` (hits its limit),
-`killer` (kills its work-horse every time), `killer-once`.
+`killer` (kills its work-horse every time), `killer-once`, `worker-killer-once`.
 """
 
 import os
@@ -101,6 +101,9 @@ def _behave(attempt: Attempt, title: str) -> None:
         raise ZeroDivisionError("a bug")
     if title == "killer" or (title == "killer-once" and attempt.number == 1):
         os.kill(os.getpid(), signal.SIGKILL)
+    if title == "worker-killer-once" and attempt.number == 1:
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(30)  # it dies with its worker
     if title.startswith("slow"):
         time.sleep(30)
 

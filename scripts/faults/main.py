@@ -7,10 +7,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from .plan import DATABASES, Plan
+from .plan import DATABASES, MODES, TROUBLE, Plan
 from .stand import Stand
 
 DESCRIPTION = """\
@@ -26,7 +27,8 @@ Shortened for the test: heartbeats (90 s -> 6 s), a worker's maintenance (60 s -
 
 def main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
-    plan = Plan(options.seed, options.sites, options.docs, options.seconds, options.patience, options.grace)
+    asked = vars(options)
+    plan = Plan(**{field.name: asked[field.name] for field in fields(Plan)})
     if options.report:
         return _one(options.database, plan, options.report)
     chosen = DATABASES if options.database == "both" else (options.database,)
@@ -70,6 +72,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--grace", type=int, default=9, help="seconds after which reconcile takes a row for lost"
+    )
+    parser.add_argument(
+        "--mode",
+        choices=MODES,
+        default=TROUBLE,
+        help="drill: one loss at a time, and what each costs; real-time-drill: with nothing shortened (give "
+        "--grace 300; up to half an hour)",
     )
     parser.add_argument("--database", choices=[*DATABASES, "both"], default="both")
     parser.add_argument("--report", type=Path, help=argparse.SUPPRESS)

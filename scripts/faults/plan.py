@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 DATABASES = ("postgresql", "sqlite")
+TROUBLE, DRILL, REAL_TIME_DRILL = MODES = ("trouble", "drill", "real-time-drill")
 # How documents behave (tests/trivial.py): most are fine.
 USUAL = ["ok"] * 30 + ["flaky", "flaky", "bad", "sour", "crash", "fetch-bad", "killer-once"]
 
@@ -19,6 +20,7 @@ class Plan:
     seconds: float
     patience: float
     grace: int
+    mode: str
 
     def as_arguments(self) -> list[str]:
         return [text for name, value in asdict(self).items() for text in (f"--{name}", str(value))]

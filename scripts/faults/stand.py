@@ -15,7 +15,7 @@ from services.redis import redis_server, redis_url
 from services.runner import temporary_folder
 from services.server import Server
 
-from .plan import Plan
+from .plan import TROUBLE, Plan
 
 
 class Stand:
@@ -56,9 +56,11 @@ class Stand:
         import django  # noqa: PLC0415
 
         django.setup()
+        from .drill import Drill  # noqa: PLC0415
         from .play import Play  # noqa: PLC0415
 
-        return Play(self, plan).run()
+        test = Play if plan.mode == TROUBLE else Drill
+        return test(self, plan).run()
 
     def _environ(self) -> dict[str, str]:
         urls = {

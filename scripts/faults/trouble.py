@@ -3,7 +3,6 @@
 import random
 import signal
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import django_rq
@@ -15,7 +14,8 @@ from pipeline import flow
 from pipeline.queue import QueueUnavailable
 from sites.models import Source
 
-from .plan import COMPLETED, Part, Plan
+from .crew import Crew
+from .plan import COMPLETED, Part
 from .workers import PLACES
 
 if TYPE_CHECKING:
@@ -25,10 +25,9 @@ QUEUES = ("high", "fetch", "ocr", "compilation", "extraction", "deploy")
 
 
 class Trouble:
-    def __init__(self, stand: "Stand", plan: Plan, orders: Path, parts: list[Part]) -> None:
-        self.stand, self.orders = stand, orders
+    def __init__(self, stand: "Stand", crew: Crew, parts: list[Part]) -> None:
+        self.stand, self.crew, self.orders = stand, crew, crew.orders
         self.parts = [part for part in parts if part.end == COMPLETED]
-        self.supervisor = 0
         self.done: Counter[str] = Counter()
         self.places: list[str] = []
         self.kinds = {
@@ -68,7 +67,7 @@ class Trouble:
         return self._kill(self._workers(), dice)
 
     def _workers(self) -> list[psutil.Process]:
-        return psutil.Process(self.supervisor).children()
+        return psutil.Process(self.crew.supervisor).children()
 
     def _kill(self, processes: list[psutil.Process], dice: random.Random) -> bool:
         if processes:

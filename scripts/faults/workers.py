@@ -57,10 +57,10 @@ class HastyWorker(PipelineWorker):
         return max(2, settings.RECONCILE_GRACE_SECONDS * 2 // 3)
 
 
-def work(folder: Path, diary: Diary, log: Path) -> None:
+def work(worker: type, folder: Path, diary: Diary, log: Path) -> None:
     """The rest of this process's life: supervise workers until a signal comes."""
     _redirect(log)
-    settings.RQ["WORKER_CLASS"] = f"{HastyWorker.__module__}.{HastyWorker.__qualname__}"
+    settings.RQ["WORKER_CLASS"] = f"{worker.__module__}.{worker.__qualname__}"
     # Killed again and again on purpose, which is no reason to wait before the next start.
     supervisor.STEADY_SECONDS = 0
     _write_down_what_happens(diary)

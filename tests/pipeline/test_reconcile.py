@@ -90,6 +90,19 @@ def test_a_site_that_only_waits_for_workers_is_an_alarm_after_two_hours_and_is_n
     assert reconcile.reconcile(threshold=timedelta(hours=3)).found == 0
 
 
+def test_a_site_that_waits_for_a_retry_says_until_when(make_site, run_jobs, settings):
+    settings.RETRY_BACKOFF_SECONDS = 5 * 3600
+    site = make_site(titles=["flaky"])
+    flow.start(site.pk)
+    run_jobs()
+    let_time_pass(130)
+
+    [repair] = reconcile.reconcile().repairs
+
+    retry_at = DocumentState.objects.get(retry_at__isnull=False).retry_at
+    assert (repair.outcome, f"waits until {retry_at:%Y-%m-%d %H:%M}" in repair.action) == ("waiting", True)
+
+
 def test_sites_that_never_ran_are_completed_cancelled_or_paused_are_left_alone(make_site, run_jobs):
     make_site("never")
     done = make_site("done", titles=["ok"])

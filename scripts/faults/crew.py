@@ -1,0 +1,64 @@
+"""The processes of a test: the product's supervisor with its workers, and passes of reconcile."""
+
+import os
+import signal
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import django_rq
+from django.db import connections
+
+from pipeline import reconcile
+
+from .diary import Diary
+from .workers import HastyWorker, work
+
+if TYPE_CHECKING:
+    from .stand import Stand
+
+# A site that was recovered three times in vain is tried again after this time.
+THRESHOLD = timedelta(seconds=15)
+
+
+class Crew:
+    def __init__(self, stand: "Stand") -> None:
+        self.stand = stand
+        self.diary = Diary(stand.folder / "diary")
+        self.orders = stand.folder / "orders"
+        self.orders.mkdir()
+        self.supervisor = 0
+
+    def start(self, worker: type = HastyWorker) -> None:
+        log = self.stand.folder / "workers.log"
+        self.supervisor = self._fork(lambda: work(worker, self.orders, self.diary, log))
+
+    def stop(self) -> None:
+        if self.supervisor:
+            os.kill(self.supervisor, signal.SIGTERM)
+            self._wait_for(self.supervisor)
+
+    def two_passes_at_once(self) -> None:
+        for child in [self._fork(self._one_pass), self._fork(self._one_pass)]:
+            self._wait_for(child)
+
+    def _one_pass(self) -> None:
+        reconcile.reconcile(threshold=THRESHOLD)
+
+    def _fork(self, task: Callable[[], None]) -> int:
+        connections.close_all()
+        django_rq.get_connection("high").connection_pool.disconnect()
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                task()
+                code = 0
+            finally:
+                os._exit(code)
+        self.stand.janitor.started(pid, signal.SIGTERM)
+        return pid
+
+    def _wait_for(self, pid: int) -> None:
+        os.waitpid(pid, 0)
+        self.stand.janitor.stopped(pid)
