@@ -48,9 +48,9 @@ lint: env  ## format, style, types, migrations, import layers
 bench: env  ## measure; prints a table and writes var/bench.json (ONLY=ocr for one benchmark)
 	$(WITH_SERVICES) $(BIN)/python -m benchmarks $(ONLY)
 
-chaos: env  ## break things on purpose and check that nothing is lost (SEED= SITES= DOCS= SECONDS=)
+chaos: env  ## break things on purpose and check that nothing is lost (SEED= SITES= DOCS= SECONDS= MODE=)
 	$(BIN)/python scripts/chaos $(if $(SEED),--seed $(SEED)) $(if $(SITES),--sites $(SITES)) \
-		$(if $(DOCS),--docs $(DOCS)) $(if $(SECONDS),--seconds $(SECONDS))
+		$(if $(DOCS),--docs $(DOCS)) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(MODE),--mode $(MODE))
 
 clean:  ## remove caches and what the demo and the benchmarks left; your own data in var/ stay
 	rm -rf var/demo var/bench.json staticfiles .mypy_cache .ruff_cache .pytest_cache .hypothesis
