@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 CRON_SECONDS = 15 * 60
 HORSE_SECONDS = 1.0
-WAITING = 100
 
 
 class Drill:
@@ -56,8 +55,7 @@ class Drill:
 
     def _killed(self, deadly: list[str], bound: float) -> dict[str, Any]:
         """From the attempt that died to the next one at the same document, others waiting behind it."""
-        rest = ["ok"] * (WAITING // len(deadly))
-        titles = [title for one in deadly for title in (one, *rest)]
+        titles = [*deadly, *["ok"] * self.plan.docs]
         site_id = self._start(f"{deadly[0]}.test", titles)
         self._until_completed(site_id)
         rows = self._ocr_rows(site_id).filter(document__title=deadly[0])
@@ -73,7 +71,7 @@ class Drill:
         return self._judged("flushed Redis", costs, self._one_interval())
 
     def _flush(self, site_id: str) -> float:
-        self._start(site_id, ["ok"] * WAITING)
+        self._start(site_id, ["ok"] * self.plan.docs)
         while not self._ocr_rows(site_id).filter(status=Status.PROCESSED).exists():
             time.sleep(0.05)
         django_rq.get_connection("high").flushall()
