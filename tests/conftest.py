@@ -1,6 +1,7 @@
 """What every test may ask for: sites, documents, and workers that run the queue empty."""
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -154,6 +155,14 @@ def in_processes() -> Callable[..., list[int]]:
         return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
 
     return run
+
+
+def wait_for(file: Path) -> None:
+    """One process's sign to another."""
+    deadline = time.monotonic() + 30
+    while not file.exists():
+        assert time.monotonic() < deadline, f"{file.name} did not come"
+        time.sleep(0.02)
 
 
 def assert_counters_equal_ledger() -> None:

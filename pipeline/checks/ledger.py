@@ -19,13 +19,28 @@ BY_HAND = "the rows must be looked at by hand: nothing in Clerk writes such a th
 
 @contextmanager
 def one_moment() -> Iterator[None]:
-    """Counters and ledger as of the same moment, though jobs finish meanwhile."""
+    """Counters and ledger as of the same moment, though jobs finish meanwhile; nobody waits for us."""
     fresh = not connection.in_atomic_block
-    with transaction.atomic():
+    with _reading_only(), transaction.atomic():
         if fresh and connection.vendor == "postgresql":
             with connection.cursor() as cursor:
                 cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         yield
+
+
+@contextmanager
+def _reading_only() -> Iterator[None]:
+    """Every transaction on SQLite begins as a writer's, and would shut the jobs out; not this one."""
+    if connection.vendor != "sqlite":
+        yield
+        return
+    connection.ensure_connection()
+    sqlite: Any = connection
+    usual, sqlite.transaction_mode = sqlite.transaction_mode, "DEFERRED"
+    try:
+        yield
+    finally:
+        sqlite.transaction_mode = usual
 
 
 def problems() -> Iterator[Problem]:

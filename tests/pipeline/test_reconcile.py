@@ -1,6 +1,5 @@
 """Every kind of loss, made on purpose, and the pass of reconcile that mends it."""
 
-import time
 import uuid
 from datetime import timedelta
 
@@ -18,7 +17,7 @@ from pipeline.attempts import Finished
 from pipeline.errors import Fenced
 from pipeline.models import DocumentState, ReconcileRun, Run, Status
 from sites.models import Progress, Site, Stage
-from tests.conftest import QUEUES, assert_counters_equal_ledger, assert_each_transition_once
+from tests.conftest import QUEUES, assert_counters_equal_ledger, assert_each_transition_once, wait_for
 
 pytestmark = [
     pytest.mark.both_databases,
@@ -548,12 +547,6 @@ def test_a_second_pass_sees_the_first_and_leaves(make_site, in_processes, tmp_pa
     assert in_processes(2, one_of_two) == [0, 0]
     assert ReconcileRun.objects.count() == 0
     assert not reconcile.reconcile().skipped
-
-
-def wait_for(file):
-    deadline = time.monotonic() + 30
-    while not file.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
 
 
 def test_one_sites_failure_does_not_stop_the_others(make_site, run_jobs, monkeypatch):

@@ -110,7 +110,7 @@ def test_a_stop_lets_the_running_job_finish_and_leaves_nothing(
     start: Start, queue: Callable[[str], Queue], tmp_path: Path
 ) -> None:
     process = start("ocr=1", "high=1")
-    queue("ocr").enqueue(worker_jobs.sleep_between_notes, str(tmp_path), 2)
+    queue("ocr").enqueue(worker_jobs.sleep_between_notes, str(tmp_path), 1)
     until((tmp_path / "begun").exists)
     processes = family(process)
 

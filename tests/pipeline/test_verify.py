@@ -13,13 +13,13 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 
 from pipeline import flow
-from pipeline.checks import files, plans, schema
+from pipeline.checks import files, ledger, plans, schema
 from pipeline.models import DocumentState, Intervention, ReconcileRun, Run, Status
 from pipeline.verify import verify
 from sites import storage
 from sites.models import Document, Site, Stage
 from sites.storage import SiteFiles
-from tests.conftest import assert_counters_equal_ledger
+from tests.conftest import assert_counters_equal_ledger, wait_for
 
 pytestmark = [
     pytest.mark.both_databases,
@@ -62,6 +62,23 @@ def test_while_jobs_run_nothing_is_found_either(make_site, run_jobs):
     for only in ("fetch", "high", "ocr", "high", "compilation"):
         run_jobs(only=only)
         assert found() == set()
+
+
+def test_jobs_can_finish_while_the_ledger_is_read(healthy, in_processes, tmp_path):
+    def one_of_two(number):
+        if number == 0:
+            with ledger.one_moment():
+                before = Site.objects.get(pk=healthy.pk).pages
+                (tmp_path / "reading").touch()
+                wait_for(tmp_path / "written")
+                assert Site.objects.get(pk=healthy.pk).pages == before
+        else:
+            wait_for(tmp_path / "reading")
+            Site.objects.filter(pk=healthy.pk).update(pages=4242)
+            (tmp_path / "written").touch()
+
+    assert in_processes(2, one_of_two) == [0, 0]
+    assert Site.objects.get(pk=healthy.pk).pages == 4242
 
 
 # ---- Corruptions of the schema ------------------------------------------------------------------------
