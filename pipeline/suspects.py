@@ -50,7 +50,9 @@ class Suspect:
 
     @property
     def is_running(self) -> bool:
-        return self.run is not None and self.run.status == Run.Status.RUNNING
+        """In a stage that exists: from any other no job and no coordinator could take the site further."""
+        running = self.run is not None and self.run.status == Run.Status.RUNNING
+        return running and self.site.current_stage in WORK_STAGES
 
 
 def grace() -> timedelta:

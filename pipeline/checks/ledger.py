@@ -141,6 +141,8 @@ def _sites() -> Iterator[Problem]:
     )
     unknown = Site.objects.filter(current_stage__isnull=False).exclude(current_stage__in=Stage.values)
     yield from rows("sites in an unknown stage", unknown, RECONCILE)
+    nowhere = Site.objects.filter(current_stage=None, run_id__isnull=False)
+    yield from rows("sites with a run and in no stage", nowhere, RESTART)
 
 
 def _runs() -> Iterator[Problem]:

@@ -425,6 +425,18 @@ def test_a_site_that_stands_in_a_stage_without_a_run_gets_one(
     assert_completed(site)
 
 
+def test_a_site_that_runs_in_a_stage_that_does_not_exist_begins_anew(make_site, run_jobs):
+    site = make_site(titles=["ok"])
+    run = flow.start(site.pk)
+    Site.objects.update(current_stage="bogus")
+
+    assert heal().recovered == 1
+    run_jobs()
+
+    assert Run.objects.get(pk=run.pk).status == "superseded"
+    assert_completed(site)
+
+
 def test_a_run_left_running_that_the_site_does_not_point_at_is_given_up(make_site, run_jobs):
     site = make_site(titles=["ok"])
     run = flow.start(site.pk)

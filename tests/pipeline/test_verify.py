@@ -320,6 +320,7 @@ def test_a_row_whose_document_does_not_exist_is_found(healthy):
             {"current_stage": "archive"},
             {"sites in an unknown stage", "sites that stand in a stage while their run is over"},
         ),
+        ({"current_stage": None}, {"sites with a run and in no stage"}),
         ({"current_stage": "ocr"}, {"sites that stand in a stage while their run is over"}),
         ({"run_id": 424242}, {"sites whose run does not exist", "counters unequal to the ledger"}),
     ],
