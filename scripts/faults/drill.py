@@ -35,42 +35,40 @@ class Drill:
         self.interval = CRON_SECONDS if real else RECONCILE_SECONDS
         self.rounds = 1 if real else 3
         self.last_pass = time.monotonic()
+        self.longest_pass = 0.0
 
     def run(self) -> dict[str, Any]:
         call_command("migrate", verbosity=0)
         trivial.install()
         self.crew.start(self.worker)
         try:
-            costs = {
-                "horse": self._killed(["killer-once"] * 5, HORSE_SECONDS),
-                "worker": self._killed(["worker-killer-once"] * self.rounds, self._one_interval()),
-                "redis": self._flushed(),
-            }
+            horses = self._killed(["killer-once"] * 5)
+            workers = self._killed(["worker-killer-once"] * self.rounds)
+            flushes = [self._flushed(f"flush{number}.test") for number in range(self.rounds)]
         finally:
             self.crew.stop()
+        one_pass = self.interval + self.plan.grace + self.longest_pass
+        costs = {
+            "horse": self._judged("a killed work-horse", horses, HORSE_SECONDS),
+            "worker": self._judged("a killed worker", workers, one_pass),
+            "redis": self._judged("a flushed Redis", flushes, one_pass),
+        }
         return {"ok": all(cost["ok"] for cost in costs.values()), **costs}
 
-    def _one_interval(self) -> float:
-        return self.interval + self.plan.grace
-
-    def _killed(self, deadly: list[str], bound: float) -> dict[str, Any]:
+    def _killed(self, deadly: list[str]) -> list[float]:
         """From the attempt that died to the next one at the same document, others waiting behind it."""
         titles = [*deadly, *["ok"] * self.plan.docs]
         site_id = self._start(f"{deadly[0]}.test", titles)
         self._until_completed(site_id)
         rows = self._ocr_rows(site_id).filter(document__title=deadly[0])
-        return self._judged(deadly[0], [self._gap(row.pk) for row in rows], bound)
+        return [self._gap(row.pk) for row in rows]
 
     def _gap(self, row_id: int) -> float:
         first, second = self._worked(row_id)[:2]
         return second - first
 
-    def _flushed(self) -> dict[str, Any]:
+    def _flushed(self, site_id: str) -> float:
         """From the flush to the first attempt at a document whose job it took."""
-        costs = [self._flush(f"flush{number}.test") for number in range(self.rounds)]
-        return self._judged("flushed Redis", costs, self._one_interval())
-
-    def _flush(self, site_id: str) -> float:
         self._start(site_id, ["ok"] * self.plan.docs)
         while not self._ocr_rows(site_id).filter(status=Status.PROCESSED).exists():
             time.sleep(0.05)
@@ -93,6 +91,7 @@ class Drill:
             if time.monotonic() - self.last_pass >= self.interval:
                 self.last_pass = time.monotonic()
                 self.crew.two_passes_at_once()
+                self.longest_pass = max(self.longest_pass, time.monotonic() - self.last_pass)
             time.sleep(0.1)
 
     def _ocr_rows(self, site_id: str) -> Any:
@@ -104,7 +103,7 @@ class Drill:
 
     def _judged(self, what: str, seconds: Sequence[float], bound: float) -> dict[str, Any]:
         median, most = statistics.median(seconds), max(seconds)
-        words = f"median {median:.2f} s, most {most:.2f} s of {len(seconds)}; at most {bound:g} s"
+        words = f"median {median:.2f} s, most {most:.2f} s of {len(seconds)}; at most {bound:.1f} s"
         print(f"{self.stand.database}: {what}: {words}", flush=True)
-        figures = {"median": round(median, 3), "most": round(most, 3), "bound": bound}
+        figures = {"median": round(median, 3), "most": round(most, 3), "bound": round(bound, 3)}
         return {"ok": most <= bound, **figures}
