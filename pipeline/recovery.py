@@ -66,15 +66,20 @@ def renew_lost_rows(rows: Sequence[DocumentState], now: datetime) -> int:
 
 
 def _as_read(rows: Sequence[DocumentState]) -> Q:
-    unchanged = Q()
+    """Rows opened together are alike in all but their id, so that one condition does for many."""
+    alike: dict[tuple[Any, ...], list[int]] = {}
     for row in rows:
+        read = (row.run_id, row.status, row.attempt_token, row.enqueue_seq, row.updated_at)
+        alike.setdefault(read, []).append(row.pk)
+    unchanged = Q()
+    for (run_id, status, token, seq, updated_at), row_ids in alike.items():
         unchanged |= Q(
-            pk=row.pk,
-            run_id=row.run_id,
-            status=row.status,
-            attempt_token=row.attempt_token,
-            enqueue_seq=row.enqueue_seq,
-            updated_at=row.updated_at,
+            pk__in=row_ids,
+            run_id=run_id,
+            status=status,
+            attempt_token=token,
+            enqueue_seq=seq,
+            updated_at=updated_at,
         )
     return unchanged
 
