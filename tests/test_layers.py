@@ -21,7 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("pipeline.models",),
     ("pipeline.queue",),
     ("pipeline.webhooks",),
-    ("pipeline.counters",),
+    ("pipeline.counters", "pipeline.guards"),
     ("pipeline.attempts",),
     ("pipeline.state",),
     ("pipeline.runs", "pipeline.overrides", "pipeline.recovery", "pipeline.old_history"),
