@@ -15,13 +15,13 @@ from django.db import models, transaction
 from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 
+from pipeline import statements
 from pipeline.attempts import Attempt, Finished, Outcome
 from pipeline.counters import CURRENT_WAVE_COUNTED, all_counted, last_error, one_more, zeroed
 from pipeline.errors import WORKER_LOST, Failure, Fenced
 from pipeline.guards import in_hand, in_wave, only_if
 from pipeline.models import DocumentState, Status
-from pipeline.prepared import Param, PreparedUpdate, adapted
-from sites.models import WORK_STAGES, Document, Progress, Site, Stage, current_stage_of, wave_of
+from sites.models import WORK_STAGES, Document, Site, Stage, current_stage_of, wave_of
 
 SITE_UNIT = "site"
 # Work that resumes where it was cut off may take this many times the usual attempts, while it gets further.
@@ -207,7 +207,7 @@ def _attempt(row: DocumentState, token: uuid.UUID) -> Attempt:
 
 
 def finish_processed(attempt: Attempt, finished: Finished) -> Outcome:
-    values = _values(attempt, finished.facts)
+    values = statements.values_of(attempt, finished.facts)
     with transaction.atomic():
         _close_processed(attempt, values)
         added = _grow(attempt, finished.record() or ()) if finished.record else []
@@ -216,25 +216,17 @@ def finish_processed(attempt: Attempt, finished: Finished) -> Outcome:
     return Outcome(Status.PROCESSED, seq, added)
 
 
-def _values(attempt: Attempt, facts: dict[str, Any]) -> dict[str, Any]:
-    """As the database takes them: made before the transaction begins, for both of its statements."""
-    known = {"site": attempt.site_id, "row": attempt.row_id, "run": attempt.run_id}
-    facts = {**facts, "seconds": attempt.elapsed()}
-    return known | adapted({_TOKEN: attempt.token, _NOW: timezone.now(), _FACTS: facts})
-
-
 def _close_processed(attempt: Attempt, values: dict[str, Any]) -> None:
-    close = _CLOSE_AFTER_FAILURES if attempt.number > 1 else _CLOSE_AT_ONCE
-    if close(values) is None:
+    if not statements.close_processed(attempt, values):
         raise Fenced(f"row {attempt.row_id} was taken over")
 
 
 def _count_completed(attempt: Attempt, values: dict[str, Any]) -> bool:
     """Whether every job of the wave is counted now. The site is locked until the commit, so it stays true."""
-    counters = _COUNT_COMPLETED[attempt.stage](values)
-    if counters is None:
+    wave = statements.count_completed(attempt, values)
+    if not wave:
         raise Fenced(_gone(attempt))
-    return all(Progress(*counters[at : at + 3]).is_over for at in range(0, len(counters), 3))
+    return all(progress.is_over for progress in wave)
 
 
 def _grow(attempt: Attempt, documents: Sequence[Document]) -> list[int]:
@@ -314,36 +306,3 @@ def claim_coordinator(site_id: str, run_id: int) -> int | None:
 
 def coordinator_seq(site_id: str) -> int:
     return Site.objects.values_list("coordinator_seq", flat=True).get(pk=site_id)
-
-
-# ---- The statements of every successful finish --------------------------------------------------------
-
-
-def _completed_in(stage: Stage) -> PreparedUpdate:
-    counts: dict[str, Any] = {
-        f"{stage}_completed": F(f"{stage}_completed") + 1,
-        f"{stage}_total": F(f"{stage}_total") + Param("added", models.IntegerField()),
-    }
-    counters = [name for each in wave_of(stage) for name in zeroed(each)]
-    return PreparedUpdate(in_wave(_SITE, _RUN, stage), counters, updated_at=_NOW, **counts)
-
-
-_SITE = Param("site", models.CharField())
-_ROW = Param("row", models.BigIntegerField())
-_RUN = Param("run", models.BigIntegerField())
-_TOKEN = Param("token", models.UUIDField())
-_NOW = Param("now", models.DateTimeField())
-_FACTS = Param("facts", models.JSONField())
-_PROCESSED: dict[str, Any] = {
-    "status": Status.PROCESSED,
-    "processed_at": _NOW,
-    "updated_at": _NOW,
-    "facts": _FACTS,
-    "attempt_token": None,
-}
-# A first attempt has no error to clear, and SQLite would write that column's index again all the same.
-_CLOSE_AT_ONCE = PreparedUpdate(in_hand(_ROW, _RUN, _TOKEN), ["id"], **_PROCESSED)
-_CLOSE_AFTER_FAILURES = PreparedUpdate(
-    in_hand(_ROW, _RUN, _TOKEN), ["id"], error_code=None, error_message=None, **_PROCESSED
-)
-_COUNT_COMPLETED = {stage: _completed_in(stage) for stage in WORK_STAGES}
