@@ -218,6 +218,20 @@ def test_a_finish_rolls_back_whole_when_the_site_is_in_another_run_or_stage(
     assert DocumentState.objects.get(pk=row).status == Status.IN_PROGRESS
 
 
+def test_only_a_row_in_progress_can_be_finished(make_site, make_documents):
+    site = make_site()
+    make_documents(site, ["ok"])
+    [(row, run, seq)] = open_stage(site, Stage.OCR)
+    attempt = state.claim(row, run, seq, "job", 0)
+    DocumentState.objects.filter(pk=row).update(status=Status.FAILED_TERMINAL)
+
+    assert attempt
+    with pytest.raises(Fenced):
+        state.finish_processed(attempt, Finished())
+    site.refresh_from_db()
+    assert site.progress(Stage.OCR) == Progress(1, 0, 0)
+
+
 def test_a_job_finds_its_row_by_its_key_even_if_the_ledger_is_taken_for_empty(make_site, make_documents):
     if connection.vendor != "postgresql":
         pytest.skip("SQLite does not guess")
@@ -555,6 +569,25 @@ def test_a_late_coordinator_does_not_judge_a_stage_that_is_still_at_work(
     flow.advance(site.pk, job[1])
     monkeypatch.undo()
     assert Run.objects.get(pk=job[1]).status == Run.Status.RUNNING
+
+
+def test_a_coordinator_whose_claim_is_taken_back_meanwhile_moves_nothing(
+    make_site, make_documents, monkeypatch
+):
+    site = make_site()
+    make_documents(site, ["ok"])
+    [job] = open_stage(site, Stage.OCR)
+    trivial.ocr_document(*job)
+    real = flow._why_blocked
+
+    def slow(*args):
+        type(site).objects.filter(pk=site.pk).update(coordinator_enqueued=False)
+        return real(*args)
+
+    monkeypatch.setattr(flow, "_why_blocked", slow)
+    flow.advance(site.pk, job[1])
+    site.refresh_from_db()
+    assert site.current_stage == Stage.OCR
 
 
 @pytest.mark.parametrize("act", [flow.cancel, flow.restart])
