@@ -23,13 +23,9 @@ class Param(Expression):
     def as_sql(self, compiler: Any, connection: Any) -> tuple[str, Any]:
         return "%s", (self,)
 
-
-def adapted(values: dict[Param, Any]) -> dict[str, Any]:
-    """By name, and as the driver takes them; numbers and text need not pass through here."""
-    connection = connections[DEFAULT_DB_ALIAS]
-    return {
-        param.name: param.output_field.get_db_prep_value(value, connection) for param, value in values.items()
-    }
+    def adapt(self, value: Any) -> Any:
+        """As the driver takes it; numbers and text need no change."""
+        return self.output_field.get_db_prep_value(value, connections[DEFAULT_DB_ALIAS])
 
 
 class PreparedUpdate:

@@ -10,7 +10,7 @@ from pipeline.attempts import Attempt
 from pipeline.counters import zeroed
 from pipeline.guards import in_hand, in_wave
 from pipeline.models import Status
-from pipeline.prepared import Param, PreparedUpdate, adapted
+from pipeline.prepared import Param, PreparedUpdate
 from sites.models import WORK_STAGES, Progress, Stage, wave_of
 
 _SITE = Param("site", models.CharField())
@@ -24,9 +24,14 @@ _ADDED = Param("added", models.IntegerField())
 
 def values_of(attempt: Attempt, facts: dict[str, Any]) -> dict[str, Any]:
     """As the database takes them: made before the transaction begins, for both statements."""
-    known = {"site": attempt.site_id, "row": attempt.row_id, "run": attempt.run_id}
-    facts = {**facts, "seconds": attempt.elapsed()}
-    return known | adapted({_TOKEN: attempt.token, _NOW: timezone.now(), _FACTS: facts})
+    return {
+        "site": attempt.site_id,
+        "row": attempt.row_id,
+        "run": attempt.run_id,
+        "token": _TOKEN.adapt(attempt.token),
+        "now": _NOW.adapt(timezone.now()),
+        "facts": _FACTS.adapt({**facts, "seconds": attempt.elapsed()}),
+    }
 
 
 def close_processed(attempt: Attempt, values: dict[str, Any]) -> bool:
