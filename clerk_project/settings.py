@@ -174,7 +174,10 @@ def _database() -> dict[str, Any]:
         config["OPTIONS"] = {
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=20000",
+            # The log is written back and synced every 40 MB: at the default of 4 MB that is a third of what
+            # it costs to finish a job.
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=20000; "
+            "PRAGMA wal_autocheckpoint=10000",
         }
     elif config["ENGINE"] != "django.db.backends.postgresql":
         raise ImproperlyConfigured("DATABASE_URL: Clerk runs on PostgreSQL and on SQLite")

@@ -8,18 +8,11 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db import models
 from django.utils import timezone
 
 from pipeline.errors import Fenced
-from pipeline.models import DocumentState, Status
+from pipeline.guards import in_hand
 from sites.models import Document, Stage
-
-
-def in_hand(row_id: Any, run_id: Any, token: Any) -> models.QuerySet[DocumentState]:
-    return DocumentState.objects.filter(
-        pk=row_id, run_id=run_id, attempt_token=token, status=Status.IN_PROGRESS
-    )
 
 
 @dataclass

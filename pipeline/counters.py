@@ -8,7 +8,7 @@ from django.db.models import Count, F, Q
 from django.utils import timezone
 
 from pipeline.models import DocumentState, Status
-from sites.models import WAVES, WORK_STAGES, Progress, Site, Stage, current_stage_of, wave_of
+from sites.models import WAVES, WORK_STAGES, Progress, Stage, current_stage_of
 
 
 def zeroed(stage: str, total: int = 0) -> dict[str, int]:
@@ -45,10 +45,6 @@ def all_counted(wave: Sequence[Stage]) -> Q:
 CURRENT_WAVE_COUNTED = Q()
 for _wave in WAVES:
     CURRENT_WAVE_COUNTED |= Q(current_stage=current_stage_of(_wave)) & all_counted(_wave)
-
-
-def in_wave(site_id: Any, run_id: Any, stage: Stage) -> models.QuerySet[Site]:
-    return Site.objects.filter(pk=site_id, run_id=run_id, current_stage=current_stage_of(wave_of(stage)))
 
 
 def ledger_counts(rows: models.QuerySet[DocumentState]) -> dict[str, Progress]:

@@ -6,8 +6,9 @@ from typing import Any
 from django.db.models import F
 from django.utils import timezone
 
-from pipeline.counters import in_wave, one_more
+from pipeline.counters import one_more
 from pipeline.errors import SKIPPED, Fenced
+from pipeline.guards import in_wave
 from pipeline.models import DocumentState, Status
 from pipeline.state import batches, claim_coordinator, reopen
 from sites.models import Document, Site, Stage, wave_of

@@ -1,13 +1,14 @@
-"""An UPDATE written once with the ORM and run many times.
+"""An UPDATE written once with the ORM and run many times, inside a transaction, by the driver itself.
 
-The ORM takes longer to build it than the database to run it; on SQLite, where that counts most, a
-writer holds the one lock while its statements are built.
+The ORM takes longer to build it, and its cursors to pass it on, than the database to run it; on SQLite, where
+that counts most, a writer holds the one lock meanwhile.
 """
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from django.db import connection, models
+from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.models.expressions import Expression
 from django.db.models.sql import UpdateQuery
 
@@ -23,23 +24,32 @@ class Param(Expression):
         return "%s", (self,)
 
     def adapt(self, value: Any) -> Any:
-        return self.output_field.get_db_prep_value(value, connection)
+        """As the driver takes it; numbers and text need no change."""
+        return self.output_field.get_db_prep_value(value, connections[DEFAULT_DB_ALIAS])
 
 
 class PreparedUpdate:
-    """`PreparedUpdate(rows, column=Param(…))`; called with the values it gives the number of rows changed."""
+    """`PreparedUpdate(row, [returned column], column=Param(…))`, of one row at most.
 
-    def __init__(self, rows: models.QuerySet, **values: Any) -> None:
-        self._query: UpdateQuery = rows.query.chain(UpdateQuery)  # type: ignore[assignment]
+    Called with the values by name it gives those columns as they are then, or None: there was no such row.
+    """
+
+    def __init__(self, row: models.QuerySet, returning: Sequence[str], **values: Any) -> None:
+        self._query: UpdateQuery = row.query.chain(UpdateQuery)  # type: ignore[assignment]
         self._query.add_update_values(values)
+        self._returning = ", ".join(returning)
         self._compiled = cache(self._compile)
 
-    def __call__(self, **values: Any) -> int:
-        sql, params = self._compiled(connection.alias)
-        filled = [param.adapt(values[param.name]) if isinstance(param, Param) else param for param in params]
-        with connection.cursor() as cursor:
-            cursor.execute(sql, filled)
-            return cursor.rowcount
+    def __call__(self, values: dict[str, Any]) -> tuple[Any, ...] | None:
+        sql, params = self._compiled()
+        filled = [values[param.name] if isinstance(param, Param) else param for param in params]
+        connection = connections[DEFAULT_DB_ALIAS]
+        with connection.wrap_database_errors:
+            changed = connection.connection.execute(sql, filled).fetchall()
+        return changed[0] if changed else None
 
-    def _compile(self, alias: str) -> tuple[str, tuple[Any, ...]]:
-        return self._query.get_compiler(alias).as_sql()
+    def _compile(self) -> tuple[str, tuple[Any, ...]]:
+        update, params = self._query.get_compiler(DEFAULT_DB_ALIAS).as_sql()
+        if connections[DEFAULT_DB_ALIAS].vendor == "sqlite":
+            update = update.replace("%s", "?")
+        return f"{update} RETURNING {self._returning}", params

@@ -15,11 +15,12 @@ from django.db import models, transaction
 from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 
-from pipeline.attempts import Attempt, Finished, Outcome, in_hand
-from pipeline.counters import CURRENT_WAVE_COUNTED, all_counted, in_wave, last_error, one_more, zeroed
+from pipeline import statements
+from pipeline.attempts import Attempt, Finished, Outcome
+from pipeline.counters import CURRENT_WAVE_COUNTED, all_counted, last_error, one_more, zeroed
 from pipeline.errors import WORKER_LOST, Failure, Fenced
+from pipeline.guards import in_hand, in_wave, only_if
 from pipeline.models import DocumentState, Status
-from pipeline.prepared import Param, PreparedUpdate
 from sites.models import WORK_STAGES, Document, Site, Stage, current_stage_of, wave_of
 
 SITE_UNIT = "site"
@@ -172,7 +173,8 @@ def claim(
     # The queue delivers a job again when its worker died: a later delivery of the same job takes over.
     redelivered = Q(status=Status.IN_PROGRESS, rq_job_id=job_id, delivery__lt=delivery)
     token, now = token or uuid.uuid4(), timezone.now()
-    DocumentState.objects.filter(waiting | redelivered, Exists(current), pk=row_id, run_id=run_id).update(
+    free = only_if(waiting | redelivered, run_id=run_id)
+    DocumentState.objects.filter(free, Exists(current), pk=row_id).update(
         status=Status.IN_PROGRESS,
         attempt_token=token,
         attempt_count=F("attempt_count") + 1,
@@ -205,27 +207,26 @@ def _attempt(row: DocumentState, token: uuid.UUID) -> Attempt:
 
 
 def finish_processed(attempt: Attempt, finished: Finished) -> Outcome:
+    values = statements.values_of(attempt, finished.facts)
     with transaction.atomic():
-        _close_processed(attempt, finished.facts)
+        _close_processed(attempt, values)
         added = _grow(attempt, finished.record() or ()) if finished.record else []
-        _count_completed(attempt, added=len(added))
-        seq = claim_coordinator(attempt.site_id, attempt.run_id)
+        was_last = _count_completed(attempt, values | {"added": len(added)})
+        seq = claim_coordinator(attempt.site_id, attempt.run_id) if was_last else None
     return Outcome(Status.PROCESSED, seq, added)
 
 
-def _close_processed(attempt: Attempt, facts: dict[str, Any]) -> None:
-    facts = {**facts, "seconds": attempt.elapsed()}
-    closed = _CLOSE_PROCESSED(
-        row=attempt.row_id, run=attempt.run_id, token=attempt.token, now=timezone.now(), facts=facts
-    )
-    if not closed:
+def _close_processed(attempt: Attempt, values: dict[str, Any]) -> None:
+    if not statements.close_processed(attempt, values):
         raise Fenced(f"row {attempt.row_id} was taken over")
 
 
-def _count_completed(attempt: Attempt, added: int) -> None:
-    count = _COUNT_COMPLETED[attempt.stage]
-    if not count(site=attempt.site_id, run=attempt.run_id, now=timezone.now(), added=added):
+def _count_completed(attempt: Attempt, values: dict[str, Any]) -> bool:
+    """Whether every job of the wave is counted now. The site is locked until the commit, so it stays true."""
+    wave = statements.count_completed(attempt, values)
+    if not wave:
         raise Fenced(_gone(attempt))
+    return all(progress.is_over for progress in wave)
 
 
 def _grow(attempt: Attempt, documents: Sequence[Document]) -> list[int]:
@@ -296,42 +297,12 @@ def _gone(attempt: Attempt) -> str:
 
 def claim_coordinator(site_id: str, run_id: int) -> int | None:
     """The sequence under which to enqueue the coordinator, for exactly one caller of this run and wave."""
-    claimed = _CLAIM_COORDINATOR(site=site_id, run=run_id, now=timezone.now())
+    unclaimed = only_if(CURRENT_WAVE_COUNTED, run_id=run_id, coordinator_enqueued=False)
+    claimed = Site.objects.filter(unclaimed, pk=site_id).update(
+        coordinator_enqueued=True, coordinator_seq=F("coordinator_seq") + 1, updated_at=timezone.now()
+    )
     return coordinator_seq(site_id) if claimed else None
 
 
 def coordinator_seq(site_id: str) -> int:
     return Site.objects.values_list("coordinator_seq", flat=True).get(pk=site_id)
-
-
-# ---- The statements of every successful finish --------------------------------------------------------
-
-
-def _completed_in(stage: Stage) -> PreparedUpdate:
-    counts: dict[str, Any] = {
-        f"{stage}_completed": F(f"{stage}_completed") + 1,
-        f"{stage}_total": F(f"{stage}_total") + Param("added", models.IntegerField()),
-    }
-    return PreparedUpdate(in_wave(_SITE, _RUN, stage), updated_at=_NOW, **counts)
-
-
-_SITE = Param("site", models.CharField())
-_RUN = Param("run", models.BigIntegerField())
-_NOW = Param("now", models.DateTimeField())
-_CLOSE_PROCESSED = PreparedUpdate(
-    in_hand(Param("row", models.BigIntegerField()), _RUN, Param("token", models.UUIDField())),
-    status=Status.PROCESSED,
-    processed_at=_NOW,
-    updated_at=_NOW,
-    facts=Param("facts", models.JSONField()),
-    attempt_token=None,
-    error_code=None,
-    error_message=None,
-)
-_COUNT_COMPLETED = {stage: _completed_in(stage) for stage in WORK_STAGES}
-_CLAIM_COORDINATOR = PreparedUpdate(
-    Site.objects.filter(CURRENT_WAVE_COUNTED, pk=_SITE, run_id=_RUN, coordinator_enqueued=False),
-    coordinator_enqueued=True,
-    coordinator_seq=F("coordinator_seq") + 1,
-    updated_at=_NOW,
-)

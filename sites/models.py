@@ -46,6 +46,10 @@ class Progress:
         return self.completed + self.failed
 
     @property
+    def is_over(self) -> bool:
+        return self.total <= self.done
+
+    @property
     def percent(self) -> int:
         return 100 * self.done // self.total if self.total else 0
 

@@ -21,8 +21,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("pipeline.models",),
     ("pipeline.queue",),
     ("pipeline.webhooks",),
-    ("pipeline.counters",),
+    ("pipeline.counters", "pipeline.guards"),
     ("pipeline.attempts",),
+    ("pipeline.statements",),
     ("pipeline.state",),
     ("pipeline.runs", "pipeline.overrides", "pipeline.recovery", "pipeline.old_history"),
     ("pipeline.flow",),
@@ -108,7 +109,8 @@ def test_an_arrow_that_turns_back_is_seen(importer: str, source: str) -> None:
 # ---- State has few writers ----------------------------------------------------------------------------
 
 WRITERS = {
-    f"pipeline.{name}" for name in ("attempts", "state", "runs", "overrides", "recovery", "old_history")
+    f"pipeline.{name}"
+    for name in ("attempts", "statements", "state", "runs", "overrides", "recovery", "old_history")
 }
 STATE_COLUMNS = {
     *(f"{stage}_{part}" for stage in WORK_STAGES for part in ("total", "completed", "failed")),
@@ -128,6 +130,8 @@ def state_written_by(source: str) -> set[str]:
                 found |= {keyword.arg for keyword in node.keywords if keyword.arg} & STATE_COLUMNS
                 names = {name.id for name in ast.walk(node.func) if isinstance(name, ast.Name)}
                 found |= names & {"DocumentState"}
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            found |= {node.func.id} & {"PreparedUpdate"}
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             found |= {node.attr} & STATE_COLUMNS
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -147,6 +151,7 @@ def test_nobody_but_the_state_modules_writes_state(name: str, path: Path) -> Non
         "sites.update(ocr_failed=F('ocr_failed') + 1)",
         "DocumentState.objects.filter(pk=1).update(status='pending')",
         "DocumentState.objects.bulk_create(rows)",
+        "PreparedUpdate(row, [], status='pending')",
         "site.coordinator_enqueued = True",
         "cursor.execute('UPDATE sites SET run_id = NULL')",
     ],

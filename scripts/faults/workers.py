@@ -117,8 +117,8 @@ def _write_down_what_happens(diary: Diary) -> None:
         if values["status"] != "failed_retryable":
             transaction.on_commit(lambda: diary.write("finished", taken.row_id, taken.run_id))
 
-    def noted_close_processed(taken: Attempt, facts: Any) -> None:
-        close_processed(taken, facts)
+    def noted_close_processed(taken: Attempt, values: Any) -> None:
+        close_processed(taken, values)
         transaction.on_commit(lambda: diary.write("finished", taken.row_id, taken.run_id))
 
     def noted_leave(site_id: str, run_id: int, wave: Any, **values: Any) -> None:

@@ -1,19 +1,22 @@
 """Every effect once: jobs at the same moment, twice, late, out of time, and of a run that is over."""
 
 import contextlib
+import threading
 import uuid
 from datetime import timedelta
 
 import django_rq
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 from rq.registry import FailedJobRegistry
 
 from pipeline import flow, protocol, queue, state
 from pipeline.attempts import Finished
 from pipeline.errors import DocumentError, Failure, Fenced
+from pipeline.guards import in_hand
 from pipeline.models import DocumentState, Run, Status
+from pipeline.state import Work
 from sites.models import Progress, Stage
 from tests import trivial
 from tests.conftest import assert_counters_equal_ledger, assert_each_transition_once
@@ -199,17 +202,56 @@ def test_a_job_of_run_one_can_neither_count_nor_write_into_run_two(
     assert document.ledger.get(pipeline="ocr").status == Status.PENDING
 
 
-def test_a_finish_rolls_back_whole_when_the_site_is_in_another_run(make_site, make_documents):
+@pytest.mark.parametrize("elsewhere", [{"run_id": 424242}, {"current_stage": Stage.DEPLOY}])
+def test_a_finish_rolls_back_whole_when_the_site_is_in_another_run_or_stage(
+    make_site, make_documents, elsewhere
+):
     site = make_site()
     make_documents(site, ["ok"])
     [(row, run, seq)] = open_stage(site, Stage.OCR)
     attempt = state.claim(row, run, seq, "job", 0)
-    type(site).objects.filter(pk=site.pk).update(run_id=run + 1)
+    type(site).objects.filter(pk=site.pk).update(**elsewhere)
 
     assert attempt
     with pytest.raises(Fenced):
         state.finish_processed(attempt, Finished())
     assert DocumentState.objects.get(pk=row).status == Status.IN_PROGRESS
+
+
+def test_only_a_row_in_progress_can_be_finished(make_site, make_documents):
+    site = make_site()
+    make_documents(site, ["ok"])
+    [(row, run, seq)] = open_stage(site, Stage.OCR)
+    attempt = state.claim(row, run, seq, "job", 0)
+    DocumentState.objects.filter(pk=row).update(status=Status.FAILED_TERMINAL)
+
+    assert attempt
+    with pytest.raises(Fenced):
+        state.finish_processed(attempt, Finished())
+    site.refresh_from_db()
+    assert site.progress(Stage.OCR) == Progress(1, 0, 0)
+
+
+def test_a_job_finds_its_row_by_its_key_even_if_the_ledger_is_taken_for_empty(make_site, make_documents):
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite does not guess")
+    site = make_site()
+    documents = make_documents(site, [f"ok {number}" for number in range(2000)])
+    DocumentState.objects.all().delete()
+    run = Run.objects.create(site=site, started_at=timezone.now())
+
+    def vacuum() -> None:
+        connection.cursor().execute("VACUUM document_pipeline_state")
+        connection.close()
+
+    with transaction.atomic():
+        [row, *_] = state.open_rows(site.pk, run.pk, Stage.OCR, Work(documents=[it.pk for it in documents]))
+        # In another connection, for which none of these rows is there yet.
+        beside = threading.Thread(target=vacuum)
+        beside.start()
+        beside.join()
+
+    assert f"Index Cond: (id = {row})" in in_hand(row, run.pk, uuid.uuid4()).explain()
 
 
 def test_two_coordinators_at_once_move_the_site_on_once(make_site, make_documents, in_processes):
@@ -527,6 +569,25 @@ def test_a_late_coordinator_does_not_judge_a_stage_that_is_still_at_work(
     flow.advance(site.pk, job[1])
     monkeypatch.undo()
     assert Run.objects.get(pk=job[1]).status == Run.Status.RUNNING
+
+
+def test_a_coordinator_whose_claim_is_taken_back_meanwhile_moves_nothing(
+    make_site, make_documents, monkeypatch
+):
+    site = make_site()
+    make_documents(site, ["ok"])
+    [job] = open_stage(site, Stage.OCR)
+    trivial.ocr_document(*job)
+    real = flow._why_blocked
+
+    def slow(*args):
+        type(site).objects.filter(pk=site.pk).update(coordinator_enqueued=False)
+        return real(*args)
+
+    monkeypatch.setattr(flow, "_why_blocked", slow)
+    flow.advance(site.pk, job[1])
+    site.refresh_from_db()
+    assert site.current_stage == Stage.OCR
 
 
 @pytest.mark.parametrize("act", [flow.cancel, flow.restart])
