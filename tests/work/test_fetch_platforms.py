@@ -13,13 +13,11 @@ from pipeline.work.fetch.listing import Span, take
 from pipeline.work.fetch.refs import DocRef
 from pipeline.work.fetch.registry import build, fetcher_class
 from tests.fakecity import FakeCity
-from tests.fakecity.meetings import MEETINGS, TODAY, Meeting
+from tests.fakecity.meetings import MEETINGS, TODAY
 from tests.fakecity.platforms import PUBLISH
 
-# BoardDocs knows only agendas; Legistar's API has no kind of its own for them.
-ONLY_AGENDAS = {"boarddocs"}
 # These do not say at what time a meeting began.
-WITHOUT_TIMES = {"boarddocs", "civicplus", "novusagenda"}
+WITHOUT_TIMES = {"civicplus", "novusagenda"}
 
 
 @pytest.fixture
@@ -45,7 +43,6 @@ def expected(platform: str, meetings=MEETINGS) -> set[tuple]:
         )
         for meeting in meetings
         for kind in meeting.kinds
-        if kind == "agenda" or platform not in ONLY_AGENDAS
     }
 
 
@@ -66,12 +63,7 @@ def test_a_platform_lists_every_document_of_every_meeting_once(platform, city, c
     assert set(found) == wanted
     # Two meetings of one body on one day are two documents, even where only their ids tell them apart.
     assert len({ref.external_id for ref in listing.refs}) == len(listing.refs)
-    assert len(listing.refs) == sum(
-        1
-        for meeting in MEETINGS
-        for kind in meeting.kinds
-        if kind == "agenda" or platform not in ONLY_AGENDAS
-    )
+    assert len(listing.refs) == sum(len(meeting.kinds) for meeting in MEETINGS)
     assert listing.warning == ""
 
 
@@ -117,17 +109,11 @@ def test_the_window_is_listed_first_and_the_backfill_goes_on_where_it_stopped(pl
     newest = {ref.external_id for ref in window_only.refs}
     assert {ref.date for ref in window_only.refs if ref.date} >= {date(2026, 6, 2)}
     assert window_only.cursor["done"] is False
-    assert {ref.date for ref in rest.refs} == {
-        meeting.date for meeting in MEETINGS if _has_kind(platform, meeting)
-    }
+    assert {ref.date for ref in rest.refs} == {meeting.date for meeting in MEETINGS}
     assert rest.cursor["done"] is True
     # Once all is listed, a run asks for the window only.
     assert newest <= {ref.external_id for ref in after.refs}
     assert len(city.asked) - asked <= asked
-
-
-def _has_kind(platform: str, meeting: Meeting) -> bool:
-    return platform not in ONLY_AGENDAS or "agenda" in meeting.kinds
 
 
 def test_a_folder_is_a_source_too(tmp_path):

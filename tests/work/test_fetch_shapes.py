@@ -63,6 +63,21 @@ def test_a_boarddocs_agenda_is_posted_for():
         fetcher.request_for("https://go.boarddocs.com/elsewhere")
 
 
+def test_the_page_of_a_boarddocs_meeting_says_which_documents_it_has():
+    fetcher: Any = build("boarddocs", Client(), BOARD)
+    (agenda,) = fetcher.refs([{"unique": "M1", "name": "MEETING", "numberdate": "20260602"}], "C1", "Board")
+    page = """<div class="meeting-description">3700 S. High St.<br>43207<br>6:00PM</div><div class="meeting-buttons">
+      <a href="#" id="btn-view-agenda">View</a><a href="#" id="btn-download-agenda-pdf">Download</a>
+      <a href="#" id="btn-view-minutes-id">View Minutes</a></div>"""
+
+    first, minutes = fetcher.meeting_refs(agenda, page)
+
+    assert (first.external_id, first.kind, first.time) == ("M1", "agenda", time(18, 0))
+    assert (minutes.external_id, minutes.kind) == ("M1-minutes", "minutes")
+    assert fetcher.request_for(minutes.url)[0].endswith("/Board.nsf/BD-GetMinutes?open")
+    assert [ref.kind for ref in fetcher.meeting_refs(agenda, "")] == ["agenda"]
+
+
 # ---- CivicPlus ----------------------------------------------------------------------------------------
 
 
@@ -252,6 +267,75 @@ def test_a_cancelled_iqm2_meeting_with_documents_is_cancelled():
     assert found[0].url == "https://x.iqm2.com/Citizens/FileOpen.aspx?Type=14&ID=1"
 
 
+@pytest.mark.parametrize("app", ["/OnBaseAgendaOnline", "/AgendaOnline", "/221agendaonline"])
+def test_an_onbase_list_without_marks_on_its_cells_is_read_too(app):
+    page = f"""<table><tr><th>Name</th><th>Type</th><th>Date</th></tr>
+      <tr><td>Board of Supervisors</td><td>Formal</td><td>6/2/2026 9:30:00 AM</td><td>
+        <a href="{app}/Meetings/ViewMeeting?id=447&amp;doctype=1">Agenda</a>
+        <a href="{app}/Documents/Downloadfile/A.pdf?documentType=1&amp;meetingId=447"><img alt="PDF"></a>
+        <a href="{app}/Meetings/ViewMeeting?id=447&amp;doctype=2">Minutes</a></td></tr></table>"""
+
+    agenda, minutes = refs("onbase", page, f"https://city.example{app}/Meetings/Search")
+
+    assert (agenda.external_id, agenda.kind, agenda.content_hint) == ("447-1", "agenda", "pdf")
+    assert (agenda.title, agenda.body, agenda.date, agenda.time) == (
+        "Board of Supervisors",
+        "Formal",
+        DAY,
+        time(9, 30),
+    )
+    assert (minutes.external_id, minutes.kind) == ("447-2", "minutes")
+    assert minutes.url == f"https://city.example{app}/Documents/ViewAgenda?meetingId=447&doctype=2"
+
+
+def test_the_blocks_of_a_newer_municode_page_are_read_too():
+    page = """<ul><li class="meeting"><h3>City Council</h3><time>June 2, 2026 at 6:30 PM</time>
+      <a href="https://mccmeetings.blob.core.usgovcloudapi.net/x-pubu/MEET-Agenda-77.pdf">Agenda</a>
+      <a href="https://mccmeetings.blob.core.usgovcloudapi.net/x-pubu/MEET-Packet-77.pdf">Packet</a></li></ul>"""
+
+    found = [(ref.kind, ref.body, ref.date, ref.time) for ref in refs("municode", page)]
+
+    assert found == [
+        ("agenda", "City Council", DAY, time(18, 30)),
+        ("packet", "City Council", DAY, time(18, 30)),
+    ]
+
+
+def test_a_link_that_only_a_script_opens_is_a_link():
+    page = """<table><tr><td headers="Name">City Council</td><td headers="Date">June 2, 2026</td><td>
+      <a href="javascript:void(0);" onclick="window.open('//x.granicus.com/AgendaViewer.php?view_id=2&clip_id=9')">
+      Agenda</a></td></tr></table>"""
+
+    assert [(ref.external_id, ref.date) for ref in refs("granicus", page)] == [("agenda-clip-9", DAY)]
+
+
+@pytest.mark.parametrize("host", ["city.portal", "city.api", "city"])
+def test_any_address_of_a_civicclerk_city_leads_to_its_api(host):
+    fetcher: Any = build("civicclerk", Client(), f"https://{host}.civicclerk.com/")
+
+    assert fetcher.api() == "https://city.api.civicclerk.com/v1"
+    assert fetcher.home(fetcher.url) == "https://city.portal.civicclerk.com/"
+
+
+def test_one_published_file_without_a_number_does_not_cost_the_others():
+    files = [{"type": "Agenda"}, {"fileId": 7, "type": 2, "name": "Council Minutes"}]
+    event = {"eventName": "Council", "startDateTime": "2026-06-02T18:30:00Z", "publishedFiles": files}
+
+    (ref,) = refs("civicclerk", {"value": [event]}, "https://x.portal.civicclerk.com/")
+
+    assert (ref.external_id, ref.kind) == ("7", "minutes")
+
+
+def test_a_calendar_may_link_to_a_file_that_is_kept_elsewhere():
+    page = legistar_page(
+        "Name|Meeting Date|Minutes", "Council|6/2/2026|<a href='https://files.example/june-2.PDF'>Minutes</a>"
+    )
+
+    (ref,) = refs("legistar", page)
+
+    assert (ref.external_id, ref.kind, ref.date) == ("files.example/june-2.PDF", "minutes", DAY)
+
+
 # ---- Any page -----------------------------------------------------------------------------------------
 
 
@@ -279,6 +363,31 @@ def test_a_page_of_links_gives_each_file_once_with_its_body_date_and_kind():
     assert found["city.example/files/cancelled.pdf"].cancelled
     assert found["city.example/files/cancelled.pdf"].body == "City Council"
     assert found["city.example/download.php?f=minutes.pdf"].date is None
+
+
+def test_the_year_may_stand_in_the_heading_and_a_heading_of_both_kinds_names_none():
+    page = """<h2>City Council 2026</h2><ul><li><a href="/a.pdf">June 2 Agenda</a></li>
+      <li><a href="/b.pdf">6/2 Minutes</a></li></ul>
+      <h2>2026 Agendas &amp; Minutes</h2><ul><li><a href="/Rules+of+June+2.pdf">Read more</a></li></ul>"""
+
+    assert [(ref.date, ref.kind) for ref in refs("generic", page)] == [
+        (DAY, "agenda"),
+        (DAY, "minutes"),
+        (DAY, "other"),
+    ]
+
+
+def test_a_shared_folder_is_asked_for_the_file_itself():
+    page = """<a href="https://drive.google.com/file/d/1aB_c-9/view?usp=sharing">June 2, 2026 Minutes</a>
+      <a href="https://www.dropbox.com/s/77/agenda.pdf?dl=0">June 2, 2026 Agenda</a>
+      <a href="https://drive.google.com/file/d/2/view">Bus map</a>"""
+
+    asked = [build("generic", Client(), ref.url).request_for(ref.url)[0] for ref in refs("generic", page)]
+
+    assert asked == [
+        "https://drive.google.com/uc?export=download&id=1aB_c-9",
+        "https://www.dropbox.com/s/77/agenda.pdf?dl=1",
+    ]
 
 
 def test_the_options_of_a_page_of_links_narrow_and_widen_it():

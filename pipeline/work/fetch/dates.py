@@ -21,11 +21,20 @@ _PATTERNS = [
         rf"(?<!\d){_YEAR}[-_/.](?P<month>[01]?\d)[-_/.]{_DAY}(?!\d)",
         rf"\b{_MONTH}[\s_\-]*{_DAY}(?:st|nd|rd|th)?[\s,_\-.]+{_YEAR}(?!\d)",
         rf"(?<!\d){_DAY}(?:st|nd|rd|th)?[\s_\-]+(?:of\s+)?{_MONTH}[\s,_\-.]+{_YEAR}(?!\d)",
+        rf"(?<!\d){_DAY}-{_MONTH}-(?P<year>\d\d)(?!\d)",
         rf"(?<!\d)(?P<month>[01]?\d)\s?[-_/.]\s?{_DAY}\s?[-_/.]\s?{_SHORT_YEAR}(?!\d)",
         rf"(?<!\d){_YEAR}(?P<month>[01]\d)(?P<day>[0-3]\d)(?!\d)",
         rf"(?<!\d)(?P<month>[01]\d)(?P<day>[0-3]\d){_YEAR}(?!\d)",
         r"(?<!\d)(?P<month>[01]\d)(?P<day>[0-3]\d)(?P<year>[0-3]\d)(?!\d)",
         rf"(?<![a-z]){_MONTH}[\s_\-]*{_DAY}[\s,_\-]*{_YEAR}(?!\d)",
+    )
+]
+_DAYS = [
+    re.compile(pattern, re.I)
+    for pattern in (
+        rf"(?<![a-z]){_MONTH}[\s_\-]*{_DAY}(?!\d)",
+        rf"(?<!\d){_DAY}(?:st|nd|rd|th)?[\s_\-]+{_MONTH}(?![a-z])",
+        rf"(?<![\d/.-])(?P<month>[01]?\d)[/.-]{_DAY}(?![\d/.-])",
     )
 ]
 _TIME = re.compile(
@@ -37,6 +46,13 @@ _TIME = re.compile(
 def find_date(text: str) -> date | None:
     """The first date that the text names, month before day where only digits tell."""
     return next(_dates(text or ""), None)
+
+
+def find_day(text: str, year: int) -> date | None:
+    """The first day and month that the text names, of a year that is said elsewhere."""
+    matches = (match for pattern in _DAYS for match in pattern.finditer(text or ""))
+    days = (_real_date(str(year), match.group("month"), match.group("day")) for match in matches)
+    return next(filter(None, days), None)
 
 
 def _dates(text: str) -> Iterator[date]:

@@ -12,6 +12,7 @@ from lxml.html import HtmlElement
 from pipeline.work.fetch.dates import find_date
 from pipeline.work.fetch.refs import clean
 
+_OPENED = re.compile(r"window\.open\(\s*['\"]([^'\"]+)")
 _TAB = re.compile(r"tab|accordion", re.I)
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6", "caption", "legend", "summary")
 
@@ -54,10 +55,18 @@ def links(element: HtmlElement) -> Iterator[Link]:
         if item.tag != "a":
             heading = text_of(item)
             continue
-        href = (item.get("href") or "").strip()
-        url = resolve(item, href) if href and not href.startswith("#") else ""
+        url = target_of(item)
         if url.startswith(("http://", "https://")):
             yield Link(url, text_of(item), item, heading)
+
+
+def target_of(anchor: HtmlElement) -> str:
+    """Where a link leads, also where a script opens it in a window of its own; empty if nowhere."""
+    href = (anchor.get("href") or "").strip()
+    if not href or href.startswith("#") or href.lower().startswith("javascript:"):
+        opened = _OPENED.search(anchor.get("onclick") or "") or _OPENED.search(href)
+        href = opened.group(1) if opened else ""
+    return resolve(anchor, href) if href else ""
 
 
 def text_of(element: HtmlElement | None) -> str:

@@ -122,7 +122,7 @@ def novusagenda(city: FakeCity, meetings: Sequence[Meeting]) -> str:
 
 
 def boarddocs(city: FakeCity, meetings: Sequence[Meeting]) -> str:
-    """One committee a body; only agendas, each a page."""
+    """One committee a body; agendas and minutes are pages, and the page of a meeting says which it has."""
     base = "/il/springfield/Board.nsf"
     committees = {"AAAAAAAAAAA1": "City Council", "AAAAAAAAAAA2": "Planning Commission"}
 
@@ -141,16 +141,23 @@ def boarddocs(city: FakeCity, meetings: Sequence[Meeting]) -> str:
                 "numberdate": f"{meeting.date:%Y%m%d}",
             }
             for meeting in meetings
-            if meeting.body == body and "agenda" in meeting.kinds
+            if meeting.body == body
         ]
         return Reply(json.dumps([*rows, {}]).encode(), "text/html", validators=False)
 
-    def agenda(request: Request) -> Reply | None:
-        number = form_of(request)["id"].removeprefix("MEETING")
-        return Reply(by_number(meetings, number).html("agenda").encode()) if number.isdigit() else None
+    def found(request: Request) -> Meeting:
+        return by_number(meetings, form_of(request)["id"].removeprefix("MEETING"))
+
+    def details(request: Request) -> Reply:
+        meeting = found(request)
+        buttons = "".join(f'<li><a href="#" id="btn-view-{kind}">View</a></li>' for kind in meeting.kinds)
+        return a_page(f"""<div class="meeting-description">12 Main St.<br>{meeting.clock}</div>
+            <div class="meeting-buttons"><ul>{buttons}</ul></div>""")
 
     city.answer(f"{base}/Public", public)
     city.answer(f"{base}/BD-GetMeetingsList", listed)
-    city.answer(f"{base}/PRINT-AgendaDetailed", agenda)
+    city.answer(f"{base}/BD-GetMeeting", details)
+    city.answer(f"{base}/PRINT-AgendaDetailed", lambda request: Reply(found(request).html("agenda").encode()))
+    city.answer(f"{base}/BD-GetMinutes", lambda request: Reply(found(request).html("minutes").encode()))
     city.answer(f"{base}/XML-ActiveMeetings", lambda request: as_json([]))
     return f"{city.url}{base}/Public"

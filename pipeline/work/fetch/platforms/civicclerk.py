@@ -27,11 +27,11 @@ class CivicClerk(Fetcher):
 
     @classmethod
     def home(cls, url: str) -> str:
-        return f"https://{urlsplit(url).netloc.replace('.api.', '.portal.')}/"
+        return f"https://{_host(url, 'portal')}/"
 
     def api(self) -> str:
-        parts = urlsplit(self.settings["api"] or self.url)
-        return f"{parts.scheme}://{parts.netloc.replace('.portal.', '.api.')}/v1"
+        address = self.settings["api"] or self.url
+        return f"{urlsplit(address).scheme}://{_host(address, 'api')}/v1"
 
     def between(self, since: date, until: date) -> Iterator[DocRef]:
         wanted = f"startDateTime ge {since}T00:00:00Z and startDateTime le {until}T23:59:59Z"
@@ -59,14 +59,24 @@ class CivicClerk(Fetcher):
         day, hour = read_moment(event.get("startDateTime") or event.get("eventDate"))
         name = clean(event.get("eventName"))
         for file in event.get("publishedFiles") or ():
+            if not file.get("fileId"):
+                continue
+            what = str(file.get("type") or "")
             yield DocRef(
                 external_id=str(file["fileId"]),
                 url=f"{self.api()}/Meetings/GetMeetingFileStream(fileId={file['fileId']},plainText=false)",
-                title=clean(file.get("name")) or f"{name} {file.get('type', '')}",
+                title=clean(file.get("name")) or f"{name} {what}",
                 body=clean(event.get("categoryName") or event.get("eventCategoryName")) or name,
                 date=day,
                 time=hour,
-                kind=kind_of(file.get("type") or "", file.get("name") or ""),
+                kind=kind_of(what, file.get("name") or ""),
                 cancelled=bool(event.get("isDeleted")) or is_cancelled(name, event.get("eventNotice") or ""),
                 revision=file.get("publishOn") or "",
             )
+
+
+def _host(url: str, door: str) -> str:
+    """The city's portal or API, from any address of it: `city.portal.`, `city.api.` or just `city.`."""
+    host = urlsplit(url).netloc
+    city, vendor, _ = host.partition(".civicclerk.com")
+    return f"{city.partition('.')[0]}.{door}.civicclerk.com" if vendor else host

@@ -9,7 +9,7 @@ from urllib.parse import urljoin, urlsplit
 from civic_scraper.platforms.civic_plus.parser import Parser
 
 from pipeline.work.fetch.base import Fetcher, Option
-from pipeline.work.fetch.pages import Link, links, parse
+from pipeline.work.fetch.pages import Link, links, parse, text_of
 from pipeline.work.fetch.refs import HTML, PDF, DocRef, clean, is_cancelled, kind_of
 
 _FILE = re.compile(
@@ -57,13 +57,13 @@ class CivicPlus(Fetcher):
             if link is not None:
                 yield self._ref(link, row["committee_name"], row["meeting_title"], row["meeting_date"].date())
         for link in found.values():
-            yield self._ref(link, link.heading, link.element.get("aria-label") or link.text, None)
+            yield self._ref(link, _body(link), link.element.get("aria-label") or link.text, None)
 
     def _ref(self, link: Link, body: str, title: str, day: date | None) -> DocRef:
         file = _FILE.search(link.url)
         assert file is not None
-        packet = "packet=true" in link.url
-        page = "html=true" in link.url or "html" in (link.element.get("class") or "").split()
+        packet = "packet=true" in link.url.lower()
+        page = "html=true" in link.url.lower() or "html" in (link.element.get("class") or "").split()
         return DocRef(
             external_id=link.url[file.start() + len("/AgendaCenter/ViewFile/") :],
             url=link.url,
@@ -91,6 +91,12 @@ def _rows(html: str) -> list[dict[str, Any]]:
             if not re.match(r"/AgendaCenter/ViewFile/(?:agenda|minutes)/", anchor["href"], re.I):
                 anchor.decompose()
     return parser.parse()
+
+
+def _body(link: Link) -> str:
+    """The title of the category that the link stands in: a row may have a heading of its own, its date."""
+    title = link.element.xpath("ancestor::div[starts-with(@id, 'cat')][1]//*[self::h2 or self::h3][1]")
+    return text_of(title[0]) if title else link.heading
 
 
 def _real_date(name: str) -> bool:

@@ -1,5 +1,6 @@
 """CivicWeb (Diligent, iCompass): the meetings service, and a question for each meeting's documents."""
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 from html import unescape
@@ -71,4 +72,6 @@ class CivicWeb(Fetcher):
             )
 
     def _address(self, number: int, name: str, page: bool) -> str:
-        return urljoin(self.url, f"/document/{number}/{quote(name, safe='')}.{'html' if page else 'pdf'}")
+        # The number names the document. The name is for people, and the server refuses some signs in it.
+        readable = quote(clean(re.sub(r"[^\w.,()-]", " ", name)))
+        return urljoin(self.url, f"/document/{number}/{readable}.{'html' if page else 'pdf'}")

@@ -65,6 +65,6 @@ class EScribe(Fetcher):
                 date=day or find_date(spoken),
                 time=hour or find_time(spoken),
                 kind=kind_of(what, link.get("Title") or ""),
-                cancelled=is_cancelled(name, link.get("Title") or ""),
+                cancelled=is_cancelled(name, link.get("Title") or "", str(meeting.get("TimeOverride") or "")),
                 content_hint=HTML if "html" in str(link.get("Format")).lower() else PDF,
             )

@@ -1,7 +1,7 @@
 """Any page with links to PDFs, when no platform is recognised."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
@@ -9,15 +9,18 @@ from urllib.parse import unquote, urlsplit
 from lxml.html import HtmlElement
 
 from pipeline.work.fetch.base import Fetcher, Option
-from pipeline.work.fetch.dates import find_date, find_time
+from pipeline.work.fetch.dates import find_date, find_day, find_time
 from pipeline.work.fetch.pages import Link, links, panel_of, parse, short_text
 from pipeline.work.fetch.refs import OTHER, DocRef, body_in, clean, is_cancelled, kind_of, url_identity
 
 _STORES = re.compile(
     r"/DocumentCenter/View/\d+|/Archive\.aspx\?ADID=\d+|/showpublisheddocument/\d+|/showdocument\?id=\d+"
-    r"|/ImageRepository/Document\?",
+    r"|/ImageRepository/Document\?|/download(?:file|document)?(?:\.\w+)?[/?]|//(?:www\.)?dropbox\.com/"
+    r"|//drive\.google\.com/(?:file/d/|open\?id=)",
     re.I,
 )
+_DRIVE = re.compile(r"^https://drive\.google\.com/(?:file/d/|open\?id=)([\w-]+)", re.I)
+_LONE_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _ROWS = ("tr", "li", "p", "dd", "article", "section", "div")
 
 
@@ -34,8 +37,18 @@ class Generic(Fetcher):
 
     @classmethod
     def detect(cls, url: str, html: str) -> float:
-        count = sum(1 for link in links(parse(html, url)) if is_pdf(link.url))
+        count = sum(1 for link in links(parse(html, url)) if is_record(link))
         return min(0.4, 0.1 + count / 50) if count else 0.0
+
+    @classmethod
+    def request_for(cls, url: str) -> tuple[str, dict[str, str] | None]:
+        """Shared folders show a file in a page of their own unless they are asked for the file itself."""
+        drive = _DRIVE.match(url)
+        if drive:
+            return f"https://drive.google.com/uc?export=download&id={drive.group(1)}", None
+        if (urlsplit(url).hostname or "").endswith("dropbox.com"):
+            return re.sub(r"([?&])dl=0", r"\1dl=1", url), None
+        return url, None
 
     def between(self, since: date, until: date) -> Iterator[DocRef]:
         for address in (self.url, *self.settings["pages"]):
@@ -57,25 +70,42 @@ class Generic(Fetcher):
         match = self.settings["match"]
         if match and not re.search(match, f"{link.url} {link.text}", re.I):
             return False
-        if is_pdf(link.url) or (self.settings["all_links"] and match):
-            return True
-        # Document stores give no suffix: there only what says that it is a record.
-        return bool(_STORES.search(link.url)) and kind_of(link.text, link.url) != OTHER
+        return is_record(link) or bool(self.settings["all_links"] and match)
 
     def ref(self, link: Link, identity: str, page_name: str) -> DocRef:
-        file_name = PurePosixPath(unquote(urlsplit(link.url).path)).stem
+        file_name = PurePosixPath(unquote(urlsplit(link.url).path.replace("+", " "))).stem
         row, heading = row_text(link.element), panel_of(link.element) or link.heading
+        texts = (link.text, file_name, row, heading)
         kind = kind_of(link.text, file_name)
         return DocRef(
             external_id=identity,
             url=link.url,
             title=link.text or file_name,
             body=self.settings["body"] or body_in(heading) or page_name,
-            date=find_date(link.text) or find_date(file_name) or find_date(row) or find_date(heading),
+            date=next(filter(None, map(find_date, texts)), None) or _date_under(heading, texts),
             time=find_time(link.text),
-            kind=kind if kind != OTHER else kind_of(row if len(row) < 200 else "", heading),
+            kind=kind if kind != OTHER else _only_kind(row if len(row) < 200 else "", heading),
             cancelled=is_cancelled(link.text, file_name),
         )
+
+
+def is_record(link: Link) -> bool:
+    # Document stores give no suffix: there only what says that it is a record.
+    return is_pdf(link.url) or (
+        bool(_STORES.search(link.url)) and kind_of(link.text, unquote(urlsplit(link.url).path)) != OTHER
+    )
+
+
+def _only_kind(*texts: str) -> str:
+    """The kind that a row or heading names; "Agendas & Minutes" names none."""
+    return kind_of(*(text for text in texts if not ("agenda" in text.lower() and "minutes" in text.lower())))
+
+
+def _date_under(heading: str, texts: Iterable[str]) -> date | None:
+    """The year stands in the heading and the day beside the link."""
+    year = _LONE_YEAR.search(heading)
+    days = (find_day(text, int(year.group())) for text in texts) if year else ()
+    return next(filter(None, days), None)
 
 
 def is_pdf(url: str) -> bool:

@@ -10,9 +10,11 @@ from lxml.html import HtmlElement
 from pipeline.work.fetch.base import Fetcher, Option
 from pipeline.work.fetch.dates import find_date, find_time
 from pipeline.work.fetch.pages import links, parse, text_of
-from pipeline.work.fetch.refs import DocRef, clean, is_cancelled, kind_of
+from pipeline.work.fetch.refs import AGENDA, MINUTES, OTHER, PACKET, DocRef, clean, is_cancelled, kind_of
 
 _ROW = "//div[contains(concat(' ', normalize-space(@class), ' '), ' MeetingRow ')]"
+# FileOpen.aspx?Type=…, for links that say only "PDF" or show a picture.
+_KINDS = {"1": PACKET, "12": MINUTES, "14": AGENDA, "15": MINUTES}
 _BOARD = re.compile(r"Board:\s*(.+?)\s*(?:Type:|Status:|$)", re.S)
 
 
@@ -50,19 +52,25 @@ def _row_refs(row: HtmlElement) -> Iterator[DocRef]:
     name = text_of(next(iter(row.xpath(".//*[contains(@class, 'RowDetails')]")), None))
     board = _BOARD.search(tooltip)
     for link in links(row):
-        query = parse_qs(urlsplit(link.url).query)
-        if "fileopen.aspx" not in link.url.lower() or "ID" not in query:
+        query = {key.lower(): values[0] for key, values in parse_qs(urlsplit(link.url).query).items()}
+        if "fileopen.aspx" not in link.url.lower() or "id" not in query:
             continue
+        file_type = query.get("type", "0")
         yield DocRef(
-            external_id=f"{query.get('Type', ['0'])[0]}-{query['ID'][0]}",
+            external_id=f"{file_type}-{query['id']}",
             url=link.url,
             title=f"{name} {link.text}",
             body=clean(board.group(1)) if board else name.partition(" - ")[0],
             date=find_date(when) or find_date(tooltip),
             time=find_time(when.partition(",")[2] or when),
-            kind="minutes" if link.text.lower() == "summary" else kind_of(link.text),
+            kind=_kind(link.text, file_type),
             cancelled=is_cancelled(text_of(row), tooltip),
         )
+
+
+def _kind(label: str, file_type: str) -> str:
+    named = MINUTES if label.lower() == "summary" else kind_of(label)
+    return named if named != OTHER else _KINDS.get(file_type, OTHER)
 
 
 def _day(day: date) -> str:

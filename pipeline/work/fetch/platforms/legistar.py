@@ -13,7 +13,7 @@ from pipeline.work.fetch.base import Fetcher, Option
 from pipeline.work.fetch.client import Client
 from pipeline.work.fetch.dates import find_time, read_date
 from pipeline.work.fetch.pages import parse, resolve
-from pipeline.work.fetch.refs import HTML, PDF, DocRef, clean, is_cancelled, kind_of
+from pipeline.work.fetch.refs import HTML, PDF, DocRef, clean, is_cancelled, kind_of, url_identity
 
 # View.ashx?M=…: the kinds whose column title may say anything. IC is a calendar entry, no document.
 _KINDS = {"A": "agenda", "AADA": "agenda", "M": "minutes", "MADA": "minutes", "PA": "packet"}
@@ -104,13 +104,14 @@ def _row_refs(values: Mapping[str, Any], body: str) -> Iterator[DocRef]:
     # New York writes "Deferred" where the time should be.
     off = is_cancelled(*texts.values()) or any(text.strip() == "Deferred" for text in texts.values())
     for column, value in values.items():
-        address = value.get("url") if isinstance(value, dict) else None
-        query = parse_qs(urlsplit(address or "").query)
+        address = (value.get("url") if isinstance(value, dict) else None) or ""
+        query = parse_qs(urlsplit(address).query)
         code, number = (query.get(name, [""])[0] for name in ("M", "ID"))
-        if not address or "View.ashx" not in address or code in ("", "IC"):
+        elsewhere = urlsplit(address).path.lower().endswith(".pdf")
+        if not elsewhere and ("view.ashx" not in address.lower() or code in ("", "IC")):
             continue
         yield DocRef(
-            external_id=f"{code}-{number}",
+            external_id=url_identity(address) if elsewhere else f"{code}-{number}",
             url=address,
             title=f"{body} {column}",
             body=body,

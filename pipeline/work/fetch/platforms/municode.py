@@ -9,8 +9,8 @@ from lxml.html import HtmlElement
 
 from pipeline.work.fetch.base import Fetcher, Option
 from pipeline.work.fetch.dates import find_date, find_time
-from pipeline.work.fetch.pages import links, parse, text_of
-from pipeline.work.fetch.refs import HTML, OTHER, PDF, DocRef, is_cancelled, kind_of, url_identity
+from pipeline.work.fetch.pages import links, parse, row_around, target_of, text_of
+from pipeline.work.fetch.refs import HTML, OTHER, PDF, DocRef, clean, is_cancelled, kind_of, url_identity
 
 MOST_PAGES = 300
 
@@ -32,13 +32,15 @@ class Municode(Fetcher):
         return 0.7 if "mccmeetings.blob.core" in html or "municodemeetings" in html else 0.0
 
     def between(self, since: date, until: date) -> Iterator[DocRef]:
+        address = _page_address(self.url, 1)
         for number in range(1, MOST_PAGES + 1):
-            page = self.client.page(_page_address(self.url, number))
+            page = self.client.page(address)
             tree = parse(page.text, page.url)
             found = list(self._refs(tree))
             yield from found
             dates = [ref.date for ref in found if ref.date]
-            if number >= _last_page(tree) or (dates and max(dates) < since):
+            address = _page_address(self.url, number + 1) if number < _last_page(tree) else _next_page(tree)
+            if not address or (dates and max(dates) < since):
                 return
 
     def refs(self, html: str, url: str) -> Iterator[DocRef]:
@@ -52,6 +54,9 @@ class Municode(Fetcher):
                 for link in links(cell):
                     if is_document(link.url):
                         yield self._ref(link.url, column, texts)
+        for link in links(tree):  # the newer pages are made of blocks
+            if is_document(link.url) and next(link.element.iterancestors("td"), None) is None:
+                yield self._ref(link.url, link.text, _block_texts(link.element))
 
     def _ref(self, url: str, column: str, texts: dict[str, str]) -> DocRef:
         everything = " ".join(texts.values())
@@ -89,6 +94,19 @@ def _column(cell: HtmlElement, number: int) -> str:
     classes = (cell.get("class") or "").split()
     known = ("meeting", "date", "time", "venue", "agenda", "packet", "minutes")
     return next((name for name in known if name in classes), f"{number} {' '.join(classes)}")
+
+
+def _block_texts(element: HtmlElement) -> dict[str, str]:
+    block = row_around(element)
+    return {str(number): clean(text) for number, text in enumerate(block.itertext()) if clean(text)}
+
+
+def _next_page(tree: HtmlElement) -> str:
+    """Where the pager of a city's own Municode site leads; empty on its last page."""
+    pager = (
+        "//li[contains(@class, 'pager-next') or contains(@class, 'pager__item--next')]/a | //a[@rel='next']"
+    )
+    return next((target_of(anchor) for anchor in tree.xpath(pager)), "")
 
 
 def _last_page(tree: HtmlElement) -> int:

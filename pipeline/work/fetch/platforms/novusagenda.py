@@ -9,11 +9,10 @@ from lxml.html import HtmlElement
 
 from pipeline.work.fetch.base import Fetcher, Option
 from pipeline.work.fetch.dates import find_date, find_time
-from pipeline.work.fetch.pages import form_fields, parse, resolve, row_around, text_of
+from pipeline.work.fetch.pages import form_fields, parse, row_around, target_of, text_of
 from pipeline.work.fetch.refs import HTML, OTHER, PDF, DocRef, body_in, is_cancelled, kind_of
 
 MOST_PAGES = 100
-_OPENED = re.compile(r"window\.open\(\s*['\"]([^'\"]+)")
 _POSTBACK = re.compile(r"__doPostBack\('([^']+)'")
 
 
@@ -54,7 +53,7 @@ class NovusAgenda(Fetcher):
         grids = tree.xpath("//table[contains(@id, 'radGridMeetings') and contains(@class, 'rgMasterTable')]")
         if not grids:  # the page for small screens is made of blocks
             blocks = dict.fromkeys(
-                row_around(anchor) for anchor in tree.iter("a") if _is_document(_address(anchor))
+                row_around(anchor) for anchor in tree.iter("a") if _is_document(target_of(anchor))
             )
             for block in blocks:
                 yield from self._row_refs(block, [])
@@ -71,7 +70,7 @@ class NovusAgenda(Fetcher):
         body = body or next((body_in(text) for text in row.itertext() if body_in(text)), "")
         found: dict[str, DocRef] = {}
         for anchor in row.iter("a"):
-            url = _address(anchor)
+            url = target_of(anchor)
             column = _column(anchor, cells, heads)
             ref = self._ref(url, column, body, when, row) if url else None
             # The same agenda as PDF and as page: the PDF will do.
@@ -82,7 +81,9 @@ class NovusAgenda(Fetcher):
     def _ref(self, url: str, column: str, body: str, when: str, row: HtmlElement) -> DocRef | None:
         query = {name.lower(): values[0] for name, values in parse_qs(urlsplit(url).query).items()}
         as_pdf = "displayagendapdf" in url.lower()
-        minutes = query.get("doctype", "").lower() == "minutes" or (as_pdf and "meetingid" not in query)
+        # A link to minutes may carry the other number too, as 0 or -1.
+        without_agenda = not query.get("meetingid", "").strip("0").isdigit()
+        minutes = query.get("doctype", "").lower() == "minutes" or (as_pdf and without_agenda)
         number = query.get("minutesmeetingid" if minutes else "meetingid")
         if not number or not _is_document(url):
             return None
@@ -102,13 +103,6 @@ class NovusAgenda(Fetcher):
 
 def _is_document(url: str) -> bool:
     return any(page in url.lower() for page in ("displayagendapdf", "meetingview.aspx"))
-
-
-def _address(anchor: HtmlElement) -> str:
-    """Where a link leads; a page opens in a window of its own by script."""
-    opened = _OPENED.search(anchor.get("onclick") or "")
-    target = opened.group(1) if opened else anchor.get("href") or ""
-    return "" if target.startswith(("javascript:", "#")) or not target else resolve(anchor, target)
 
 
 def _column(anchor: HtmlElement, cells: list[HtmlElement], heads: list[str]) -> str:

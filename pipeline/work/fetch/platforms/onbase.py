@@ -8,11 +8,13 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 from lxml.html import HtmlElement
 
 from pipeline.work.fetch.base import Fetcher, Option
-from pipeline.work.fetch.dates import find_time, read_date
-from pipeline.work.fetch.pages import Link, links, parse, text_of
+from pipeline.work.fetch.dates import find_date, find_time, read_date
+from pipeline.work.fetch.pages import Link, links, parse, row_around, text_of
 from pipeline.work.fetch.refs import HTML, OTHER, PDF, DocRef, is_cancelled, kind_of
 
-_APP = re.compile(r"^(https?://[^?#]*?/OnBaseAgendaOnline)", re.I)
+# `/OnBaseAgendaOnline`, `/AgendaOnline`; in the vendor's cloud `/221agendaonline`, `/211agendaonlinecouncil`.
+_APP = re.compile(r"^(https?://[^/?#]+/(?:[^/?#]+/)*?[^/?#]*AgendaOnline[^/?#]*)", re.I)
+_DOCUMENT = re.compile(r"/(?:Meetings/ViewMeeting|Documents/(?:Downloadfile|ViewAgenda))", re.I)
 _KINDS = {"1": "agenda", "2": "minutes", "3": "other", "5": "packet"}
 
 
@@ -25,7 +27,7 @@ class OnBase(Fetcher):
     def detect(cls, url: str, html: str) -> float:
         if _APP.match(url):
             return 0.95
-        return 0.8 if "/OnBaseAgendaOnline/" in html else 0.0
+        return 0.8 if _DOCUMENT.search(html) and "agendaonline" in html.lower() else 0.0
 
     @classmethod
     def home(cls, url: str) -> str:
@@ -43,15 +45,19 @@ class OnBase(Fetcher):
         yield from self.refs(page.text, page.url)
 
     def refs(self, html: str, url: str) -> Iterator[DocRef]:
-        for row in parse(html, url).xpath("//tr[@data-meeting-id or contains(@class, 'meeting-row')]"):
+        tree = parse(html, url)
+        anchors = (link.element for link in links(tree) if _DOCUMENT.search(link.url))
+        for row in dict.fromkeys(_row(anchor) for anchor in anchors):
             yield from _row_refs(row)
 
 
+def _row(anchor: HtmlElement) -> HtmlElement:
+    """The whole row: a cell for small screens repeats its date and would pass for a row."""
+    return next(anchor.iterancestors("tr"), row_around(anchor))
+
+
 def _row_refs(row: HtmlElement) -> Iterator[DocRef]:
-    name, kind_of_meeting, when = (
-        text_of(next(iter(row.xpath(f".//*[@data-sortable-type='{part}']")), None))
-        for part in ("mtgName", "mtgType", "mtgTime")
-    )
+    name, kind_of_meeting, when = _described(row)
     found: dict[str, DocRef] = {}
     for link in links(row):
         ref = _ref(link, name, kind_of_meeting, when)
@@ -59,6 +65,20 @@ def _row_refs(row: HtmlElement) -> Iterator[DocRef]:
         if ref and (ref.external_id not in found or found[ref.external_id].content_hint == HTML):
             found[ref.external_id] = ref
     yield from found.values()
+
+
+def _described(row: HtmlElement) -> list[str]:
+    """Name, type and time of the meeting: by the marks on the cells, else by what is in them."""
+    marked = [
+        text_of(next(iter(row.xpath(f".//*[@data-sortable-type='{part}']")), None))
+        for part in ("mtgName", "mtgType", "mtgTime")
+    ]
+    if any(marked):
+        return marked
+    texts = [text for text in (text_of(cell) for cell in row.xpath("./td | ./th")) if text]
+    when = next((text for text in texts if find_date(text) and find_time(text)), text_of(row))
+    names = [text for text in texts[:2] if text != when]
+    return [*names, *[""] * (2 - len(names)), when]
 
 
 def _ref(link: Link, name: str, meeting_type: str, when: str) -> DocRef | None:
@@ -76,7 +96,7 @@ def _ref(link: Link, name: str, meeting_type: str, when: str) -> DocRef | None:
         body=meeting_type or name,
         date=read_date(when) or read_date(name),
         time=find_time(when.partition(" ")[2]),
-        kind=_KINDS.get(doctype.lower()) or (kind if kind != OTHER else kind_of(doctype)),
+        kind=kind if kind != OTHER else _KINDS.get(doctype) or kind_of(doctype),
         cancelled=is_cancelled(name, link.element.get("title") or ""),
         content_hint=PDF if "DownloadFileBytes" in url else HTML,
     )

@@ -64,6 +64,8 @@ class PrimeGov(Fetcher):
         title = clean(meeting.get("title"))
         day, hour = read_moment(meeting.get("dateTime"))
         for document in meeting.get("documentList") or ():
+            if not document.get("templateId") and not document.get("id"):
+                continue
             template, output = document.get("templateId"), document.get("compileOutputType") or 1
             name = clean(document.get("templateName"))
             yield DocRef(
