@@ -17,7 +17,7 @@ from pipeline.work.beside import LEFTOVER_SECONDS
 from pipeline.work.fetch.client import Client, Limits
 from pipeline.work.fetch.detect import recognise
 from pipeline.work.fetch.download import Downloaded, NotModified, download
-from pipeline.work.fetch.gate import Gate, RedisGate
+from pipeline.work.fetch.gate import LEASE, Gate, RedisGate
 from pipeline.work.fetch.listing import Listing, Span, recheck, take
 from pipeline.work.fetch.registry import build, fetcher_class
 from pipeline.work.fetch.robots import Cache, RedisCache
@@ -31,8 +31,8 @@ MOVED = {"wrong_page", "bad_json", "http_404", "http_410"}
 def open_client() -> Client:
     """The client of the workers: its manners are shared by all of them, through Redis."""
     connection = django_rq.get_connection("fetch")
-    # As long as a request may stand still, and no longer: a killed worker's turn blocks its host until then.
-    lease = 2 * settings.FETCH_TIMEOUT_SECONDS
+    # Whoever gives up on a host soon does not want it kept for long by a killed worker either.
+    lease = min(LEASE, 2 * settings.FETCH_TIMEOUT_SECONDS)
     gate = RedisGate(connection, settings.FETCH_HOST_GAP_SECONDS, lease=lease)
     return client_with(gate, RedisCache(connection))
 

@@ -263,7 +263,7 @@ def _after_first_try() -> list[DocumentState]:
 @pytest.mark.usefixtures("only_fetch")
 def test_one_sources_failure_does_not_stop_the_others(city, make_source, run):
     broken, fine = make_source("/broken"), make_source()
-    city.page("/broken", "sorry", status=500)
+    city.page("/broken", "sorry", status=400)
     city.page("/meetings", a_page("a"))
     city.pdf("/files/a.pdf", make_pdf(WORDS))
 
@@ -271,11 +271,11 @@ def test_one_sources_failure_does_not_stop_the_others(city, make_source, run):
 
     broken.refresh_from_db()
     fine.refresh_from_db()
-    assert "500" in broken.warning
+    assert "400" in broken.warning
     assert fine.warning == ""
     assert site.current_stage == Stage.COMPLETED
     assert site.progress(Stage.FETCH) == Progress(3, 2, 1)
-    assert DocumentState.objects.get(unit=f"source:{broken.pk}").error_code == "http_5xx"
+    assert DocumentState.objects.get(unit=f"source:{broken.pk}").error_code == "http_400"
 
 
 @pytest.mark.usefixtures("only_fetch")

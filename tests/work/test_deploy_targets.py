@@ -70,6 +70,30 @@ def test_going_back_serves_the_earlier_version_and_forgets_none(url: str, make_r
     assert target.versions(SITE) == [first.version, second.version]
 
 
+def test_a_late_job_of_an_older_run_does_not_take_the_place_of_a_newer_one(url: str, make_release) -> None:
+    target = target_for(url)
+    target.publish(make_release("20240102T000000Z-v2"))
+
+    with pytest.raises(StageError) as caught:
+        target.publish(make_release("20240101T000000Z-v1"))
+
+    assert caught.value.code == "deploy_late"
+    assert target.current(SITE) == "20240102T000000Z-v2"
+
+
+def test_neither_going_back_nor_a_wrong_clock_stands_in_the_way_of_the_next_run(
+    url: str, make_release
+) -> None:
+    target = target_for(url)
+    target.publish(make_release("20240101T000000Z-v1"))
+    target.publish(make_release("29990101T000000Z-v2"))
+    target.switch(SITE, "20240101T000000Z-v1")
+
+    target.publish(make_release("20240103T000000Z-v3"))
+
+    assert target.current(SITE) == "20240103T000000Z-v3"
+
+
 def test_publishing_the_same_version_again_changes_nothing(url: str, make_release) -> None:
     target = target_for(url)
     release = make_release("20240101T000000Z-v1")

@@ -59,6 +59,22 @@ ROLLS = {
     "two columns": "Present: Alderman Ann Ruiz Alderman Bo Lee\nAlderman Cy Ng\n",
     "half a colon": "Present. Mayor Ann Ruiz; Councilmembers Bo Lee and Cy Ng\nAbsent: None",
     "counted": "Present: 3 - Councilmember Ann Ruiz, Councilmember Bo Lee and Councilmember Cy Ng",
+    "legistar": "Present 3 - Mayor Ann Ruiz, Council Member Bo Lee, and Council Member Cy Ng\n",
+    "counted lines": "Present: 3 - \nAnn Ruiz\nBo Lee\nCy Ng\n",
+    "blank lines": "ROLL CALL\n\nPresent:\n\nMayor Ann Ruiz\n\nBo Lee\n\nCy Ng\n\nFlag Salute\n\nIt rose.",
+    "numbers": "Board Members Present:\n1. Ann Ruiz\n2. Bo Lee\n3. Cy Ng\nThe meeting began.",
+    "no indentation": "PRESENT: Ann Ruiz\nBo Lee\nCy Ng\nALSO PRESENT: Al Voss\nJo Day\n",
+    "a heading below": "Present: Bo Lee, Cy Ng and Ann Ruiz\nAbsent: None\nRiver Walk\nThe Chair spoke.",
+    "titles behind dashes": "Present:\nAnn Ruiz - Mayor\nBo Lee - Council\nCy Ng - Council\n",
+    "status lines": "ROLL CALL\nAnn Ruiz ...... Present\nBo Lee ........ Present\nWard 3 Cy Ng  Present\n",
+    "untitled answers": "Roll Call: Ann Ruiz - Present; Bo Lee - Present; Cy Ng - Present",
+    "no verb": "Roll Call: Mayor Ann Ruiz, Councilmen Bo Lee and Cy Ng present. A quorum.",
+    "answering": "Answering roll call were Commissioners Ann Ruiz, Bo Lee and Cy Ng.",
+    "all present": "ROLL CALL: Ann Ruiz, Bo Lee, Cy Ng. All present.",
+    "notes and credentials": "Present: Ann Ruiz, Ph.D., Bo Lee (Main\nStreet), Cy Ng via Zoom\n",
+    "those on business": "Present: Ann Ruiz, Bo Lee, Cy Ng\nMr. Day was present to speak. Present use: Farm.",
+    "organization": "Name Organization Title Status\nAnn Ruiz City Council Mayor Present\n"
+    "Bo Lee City Council Member Present\nCy Ng City Council Member Remote\n",
     "table": "Name  Title  Status\nAnn Ruiz  Chair  Present\nBo Lee  Member  Present\nCy Ng  Member  Present",
 }
 
@@ -67,10 +83,37 @@ ROLLS = {
 def test_a_roll_call_is_read_in_every_form(facts, text: str) -> None:
     people = [fact for fact in facts(text) if fact["kind"] == "person" and fact["role"] == "member"]
 
-    assert [(fact["name"], fact["presence"]) for fact in people] == [
+    assert sorted((fact["name"], fact["presence"]) for fact in people) == [
         ("Ann Ruiz", "present"),
         ("Bo Lee", "present"),
         ("Cy Ng", "present"),
+    ]
+
+
+NOT_THERE = {
+    "after an adjective": ("Absent: Dee Fox (excused)", "excused"),
+    "in a sentence": ("Board members in attendance were: Ann Ruiz, Bo Lee. Dee Fox was absent.", "absent"),
+    "as the exception": ("All members were present except Councilmember Dee Fox.", "absent"),
+    "with a remark": ("Present: Ann Ruiz, Dee Fox - arrived at 7:10 p.m.\n", "late"),
+    "until later": ("Absent: Trustee Dee Fox\n\n5. REPORTS\nTrustee Fox arrived at 7:10 p.m.", "late"),
+}
+
+
+@pytest.mark.parametrize(("text", "presence"), NOT_THERE.values(), ids=NOT_THERE.keys())
+def test_who_was_not_there_is_known_however_it_is_said(facts, text: str, presence: str) -> None:
+    people = of_kind(facts(text), "person", "name", "presence")
+
+    assert [told for name, told in people if name == "Dee Fox"] == [presence]
+
+
+def test_a_title_behind_the_name_tells_staff_from_members(facts) -> None:
+    people = facts("PRESENT: ANN RUIZ, MAYOR; BO LEE, CY PARK, COUNCIL MEMBERS; AL VOSS, CITY MANAGER\n")
+
+    assert of_kind(people, "person", "name", "role") == [
+        ("ANN RUIZ", "member"),
+        ("BO LEE", "member"),
+        ("CY PARK", "member"),
+        ("AL VOSS", "staff"),
     ]
 
 

@@ -1,8 +1,12 @@
 """The gate: one request at a time to a host, with a gap, whoever asks."""
 
+import os
+import signal
 import threading
 import time
 from itertools import pairwise
+from multiprocessing import get_context
+from types import SimpleNamespace
 
 import django_rq
 import pytest
@@ -81,37 +85,69 @@ def test_two_requests_to_a_host_never_overlap(connection):
     assert most[0] == 1
 
 
-def test_a_turn_of_a_killed_worker_ends_with_its_lease(connection):
-    killed = RedisGate(connection, 0.01, lease=0.3)
-    turn = killed.turn("a.example")
-    turn.__enter__()  # and never left
-
-    began = time.monotonic()
-    with RedisGate(connection, 0.01).turn("a.example"):
-        waited = time.monotonic() - began
-
-    assert 0.2 < waited < 2
+LOST = 7
 
 
-def test_a_long_download_keeps_its_turn(connection):
-    gate = RedisGate(connection, 0.01, lease=0.4)
-    with gate.turn("a.example") as turn:
-        for _ in range(8):
-            time.sleep(0.1)
-            turn.renew()
-        impatient = RedisGate(connection, 0.01, patience=0.05)
-        with pytest.raises(SourceError), impatient.turn("a.example"):
-            pass
+@pytest.fixture
+def holder():
+    """A worker of its own process that holds the turn of a.example until it is told to go on."""
+    context = get_context("fork")
+    holding, go_on = context.Event(), context.Event()
+
+    def hold() -> None:
+        gate = RedisGate(django_rq.get_connection("fetch"), 0.01, lease=0.4)
+        try:
+            with gate.turn("a.example") as turn:
+                holding.set()
+                go_on.wait()
+                time.sleep(0.3)
+                turn.check()
+        except SourceError:
+            os._exit(LOST)
+
+    process = context.Process(target=hold)
+    process.start()
+    assert holding.wait(20)
+    yield SimpleNamespace(process=process, go_on=go_on)
+    process.kill()
+    process.join()
 
 
-def test_a_late_worker_does_not_give_back_somebody_elses_turn(connection):
-    late = RedisGate(connection, 0.01, lease=0.1).turn("a.example")
-    late.__enter__()
-    time.sleep(0.2)
-    with RedisGate(connection, 0.01, lease=5).turn("a.example"):
-        late.__exit__(None, None, None)
-        with pytest.raises(SourceError), RedisGate(connection, 0.01, patience=0.05).turn("a.example"):
-            pass
+def is_taken(connection) -> bool:
+    try:
+        with RedisGate(connection, 0.01, patience=0.05).turn("a.example"):
+            return False
+    except SourceError:
+        return True
+
+
+def test_a_turn_is_kept_however_long_the_server_takes(connection, holder):
+    time.sleep(1.2)
+
+    assert is_taken(connection)
+    holder.go_on.set()
+    holder.process.join()
+    assert holder.process.exitcode == 0
+    assert not is_taken(connection)
+
+
+def test_the_turn_of_a_killed_worker_ends_with_its_lease(connection, holder):
+    holder.process.kill()
+    holder.process.join()
+
+    with RedisGate(connection, 0.01, patience=20).turn("a.example"):
+        assert is_taken(connection)
+
+
+def test_a_worker_that_stood_still_notices_and_does_not_give_back_somebody_elses_turn(connection, holder):
+    os.kill(holder.process.pid, signal.SIGSTOP)
+    with RedisGate(connection, 0.01, patience=20).turn("a.example"):
+        os.kill(holder.process.pid, signal.SIGCONT)
+        holder.go_on.set()
+        holder.process.join()
+
+        assert holder.process.exitcode == LOST
+        assert is_taken(connection)
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,9 @@ class DirectoryTarget:
             write_text(kept.with_suffix(".json"), json.dumps(release.metadata, ensure_ascii=False))
             with replacing(kept) as building:
                 shutil.copyfile(release.database, building)
-        published = self.switch(release.site, release.version)
+        with self._alone():
+            releases.refuse_late(release, self.versions(release.site))
+            published = self._swap(release.site, release.version)
         self._prune(release.site)
         return published
 
@@ -50,12 +52,15 @@ class DirectoryTarget:
         if not self._kept(site, version).is_file():
             raise releases.unknown_version(site, version)
         with self._alone():
-            previous = self.current(site)
-            if previous != version:
-                beside = self.root / f".{uuid.uuid4().hex[:12]}.link"
-                beside.symlink_to(Path(VERSIONS, site, f"{version}.db"))
-                beside.replace(self._link(site))
-            self._write_metadata()
+            return self._swap(site, version)
+
+    def _swap(self, site: str, version: str) -> Published:
+        previous = self.current(site)
+        if previous != version:
+            beside = self.root / f".{uuid.uuid4().hex[:12]}.link"
+            beside.symlink_to(Path(VERSIONS, site, f"{version}.db"))
+            beside.replace(self._link(site))
+        self._write_metadata()
         return Published(str(self._link(site)), version, previous, changed=previous != version)
 
     @contextmanager

@@ -1,7 +1,7 @@
 """What is published: one version of one site's database."""
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 from pipeline.errors import StageError
 
 DEFAULT_KEEP = 5
+STAMP = "%Y%m%dT%H%M%S%fZ"
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Published:
 
 
 def version_of(began: datetime, digest: str) -> str:
-    return f"{began:%Y%m%dT%H%M%S%fZ}-{digest[:12]}"
+    return f"{began:{STAMP}}-{digest[:12]}"
 
 
 def options_of(url: str, *known: str) -> dict[str, str]:
@@ -52,6 +53,24 @@ def keep_of(options: dict[str, str]) -> int:
             f"keep={keep}: expected a number of versions, at least 1", code="deploy_target_options"
         )
     return int(keep)
+
+
+def refuse_late(release: Release, versions: list[str]) -> None:
+    """The job of an older run may come late, after it was given up: what a newer run has published stays.
+
+    A version that is dated in the future was made by a clock that was wrong, and stops nobody.
+    """
+    now = f"{datetime.now(UTC):{STAMP}}"
+    newer = [version for version in versions if _stamp(release.version) < _stamp(version) <= now]
+    if newer:
+        raise StageError(
+            f"{release.site}: {newer[-1]} of a newer run is there already; {release.version} comes too late",
+            code="deploy_late",
+        )
+
+
+def _stamp(version: str) -> str:
+    return version.partition("-")[0]
 
 
 def to_prune(versions: list[str], current: str | None, keep: int) -> list[str]:

@@ -42,6 +42,8 @@ class S3Target:
                 self.client.upload_file(str(release.database), self.bucket, key, ExtraArgs=extra)
             about = json.dumps(release.metadata, ensure_ascii=False).encode()
             self._put(f"{self.prefix}{release.site}/metadata.json", about)
+        # Not in one step with the copy, as there is no lock; what is left of the race is one request wide.
+        releases.refuse_late(release, self.versions(release.site))
         published = self.switch(release.site, release.version)
         self._prune(release.site)
         return published

@@ -1,18 +1,24 @@
 """Lists of names, as roll calls and votes have them: with titles and notes, wrapped, or in columns."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from pipeline.work.extraction.names import TOKEN, bare, is_name_token, is_title, tidy
 from pipeline.work.extraction.patterns import pattern
-from pipeline.work.extraction.title_words import ADDRESSED, OFFICES, PARTICLES, SUFFIXES
+from pipeline.work.extraction.title_words import ADDRESSED, OFFICES, PARTICLES, SUFFIXES, SURNAMES
 
 # A line this long was broken because the page ended, not because a name did.
 FULL_LINE = 55
 SEPARATOR = pattern(r"(?i)\s*[;,\n]\s*(?:and\s+)?|\s+and\s+|\s+&\s+")
 NOTE = pattern(r"\(([^()]{0,80})\)")
-COUNT = pattern(r"^\s*\(?\d{1,2}\)?\s*[-–—:.]?\s+")
+COUNT = pattern(r"^[ \t]*\(?\d{1,2}\)?[ \t]*[-–—:.]?(?:[ \t]+|\n)")
+MARKER = pattern(r"^\s*(?:\(?\d{1,2}[.)]|[-–—*•▪o])\s+")
+# What follows a name: `Ann Ruiz - Chairman`, `Bo Lee/Vice Chair`, `Cy Nash arrived late`, `Di Paz via Zoom`.
+REMARK = pattern(
+    r"(?i)\s+[-–—]+\s+|\s*/\s*"
+    r"|\s+(?:arrived|joined|entered|late|left|via|remotely|virtually|by (?:phone|telephone|zoom|video))\b"
+)
 
 
 @dataclass(frozen=True)
@@ -24,24 +30,58 @@ class Listed:
     end: int
 
 
-def listed(text: str, start: int, end: int) -> Iterator[Listed]:
+def listed(text: str, start: int, end: int) -> list[Listed]:
     """Every name of a list: `Mayor Rosa Delgado, Vice Mayor Okafor and Mr. J. Tran (late)`."""
     lead = COUNT.match(text[start:end])
     position = start + (lead.end() if lead else 0)
+    found: list[Listed] = []
     for item, begin in _split(text[position:end], position, column(text, position)):
-        notes = [match.group(1) for match in NOTE.finditer(item)]
-        plain = NOTE.sub(" ", item)
-        words = plain.split()
-        titles = []
-        while words and (is_title(words[0]) or bare(words[0]) in OFFICES or not bare(words[0])):
-            titles.append(words.pop(0))
-        while words and (is_title(words[-1]) or bare(words[-1]) == "esq"):
-            titles.append(words.pop())
-        if 0 < len(words) <= 5 and all(is_name_token(w) or w in PARTICLES for w in words):
-            initial = next((note for note in notes if len(bare(note)) == 1), "")
-            name = tidy(f"{initial} {' '.join(words)}")
-            if bare(name) not in SUFFIXES and sum(map(str.isalpha, name)) > 1:
-                yield Listed(name, " ".join(titles), " ".join(notes), begin, begin + len(item.rstrip()))
+        person = _person(item, begin)
+        if person is not None and person.name:
+            found.append(person)
+        elif person is not None and found:  # `Al Voss, City Manager`
+            found[-1] = replace(found[-1], title=f"{found[-1].title} {person.title}".strip())
+    return found
+
+
+def _person(item: str, begin: int) -> Listed | None:
+    """One item of a list, without a name if it is only a title; None if it is neither."""
+    notes = [match.group(1) for match in NOTE.finditer(item)]
+    plain, remark = remarked(NOTE.sub(" ", item))
+    notes.append(remark)
+    words, titles = _untitled(without_marker(plain))
+    titles += [word for word in remark.split() if is_title(word)]
+    if not words:
+        return Listed("", " ".join(titles), "", begin, begin)
+    if len(words) > 5 or not all(is_name_token(word) or word in PARTICLES for word in words):
+        return None
+    initial = next((note for note in notes if len(bare(note)) == 1), "")
+    name = tidy(f"{initial} {' '.join(words)}")
+    if bare(name) in SUFFIXES or sum(map(str.isalpha, name)) < 2:
+        return None
+    return Listed(name, " ".join(titles), " ".join(notes).strip(), begin, begin + len(item.rstrip()))
+
+
+def _untitled(words: list[str]) -> tuple[list[str], list[str]]:
+    """The words of a name, and the titles before and after it."""
+    titles = []
+    while words and (is_title(words[0]) or bare(words[0]) in OFFICES or not bare(words[0])):
+        if len(words) == 1 and not titles and bare(words[0]) in SURNAMES:
+            break
+        titles.append(words.pop(0))
+    while words and (is_title(words[-1]) or bare(words[-1]) == "esq"):
+        titles.append(words.pop())
+    return words, titles
+
+
+def remarked(item: str) -> tuple[str, str]:
+    remark = REMARK.search(item)
+    return (item[: remark.start()], item[remark.start() :]) if remark and remark.start() else (item, "")
+
+
+def without_marker(line: str) -> list[str]:
+    """The words of a line of a list, without its number or bullet."""
+    return MARKER.sub("", line).split()
 
 
 def column(text: str, position: int) -> int:

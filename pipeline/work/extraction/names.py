@@ -44,7 +44,11 @@ def ends_sentence(token: str) -> bool:
     if not token.endswith("."):
         return False
     core = token.rstrip(".")
-    return len(core) > 2 and "." not in core and core.lower() not in ABBREVIATIONS | TITLES
+    return (
+        (len(core) > 2 or core[1:].islower())
+        and "." not in core
+        and core.lower() not in ABBREVIATIONS | TITLES
+    )
 
 
 def after(text: str, position: int, reach: int = 90) -> Name | None:

@@ -6,30 +6,53 @@ from pipeline.work.extraction import name_lists, names
 from pipeline.work.extraction.facts import Fact, MeetingContext, PagedText
 from pipeline.work.extraction.patterns import pattern
 from pipeline.work.extraction.surnames import Roll
+from pipeline.work.extraction.title_words import OFFICES
 
 # Minutes say who is there at the top; further down the same words belong to votes.
 REACH = 12_000
 LABEL = pattern(
     r"(?i)([^:.\n]{0,90}?)\b(not (?:present|in attendance)|present|absent|excused|absences|attendees|"
-    r"in attendance|attending|attendance|members)\b([^:.\n]{0,40}?)(?::|\b(?:was|were)\b:?)[ \t]*"
+    r"in attendance|attending|attendance|answering (?:the )?roll(?: call)?|members)\b([^:.\n]{0,40}?)"
+    r"(?::|\b(?:was|were)\b:?|[ \t]\d{1,2}[ \t]*[-–—])[ \t]*"
 )
+DASHED = pattern(r"(?im)^([^:.\n]{0,40}?)\b(present|absent|excused|in attendance)()[ \t]*[-–—]{1,2}[ \t]+")
 HALF_COLON = pattern(r"(?im)^()[ \t]*(present|absent)()\.[ \t]+")
-HEADING = pattern(r"(?im)^[ \t]*((?:[^\s:.]+ ){0,3})(present|absent|in attendance|excused)[ \t]*(?:\r?\n)")
+HEADING = pattern(
+    r"(?im)^[ \t]*((?:[^\s:.]+ ){0,3})(present|absent|in attendance|excused)[ \t]*(?:\n[ \t]*){1,3}"
+)
 ANSWERED = pattern(r"(?i)[ ,:\-–—]+\b(present|here|absent|excused)\b")
 STATED = pattern(
     r"(?i)\b(?:was|were|is|are)\s+(?:also\s+|both\s+|all\s+)?"
     r"(present|in attendance|absent|excused|not present)\b|\banswered\s+(?:the\s+)?(roll|present)\b"
+    r"|\b(present|absent|excused)[.;]"
 )
+# Somebody who came to speak is no member.
+ON_BUSINESS = pattern(r"(?i)^\s+(?:to|on behalf|representing|for|from|in (?:support|favor|opposition)|and)\b")
+# What may stand between the label and its colon.
+QUALIFIED = pattern(
+    r"(?i)^[\s(]*(?:$|\d|members?|commissioners?|trustees|directors|councilmembers?|council|board|staff|at|by|in"
+    r"|on|via|and|were|was|for|from|with|without|today|tonight|also|excused|remotely|virtually|electronically"
+    r"|roll|none|this)"
+)
+NUMBERED = pattern(r"^\s*(?:\d{1,2}|[IVX]{1,4}|[A-Z])[.)]")
 ARRIVED = pattern(
     r"(?i)(?:,\s*)?\b(?:arrived|joined(?: the meeting)?(?: by \w+| via \w+| remotely)?|entered)\b"
     r"(?: late)?(?: at\b|,| the)|\bpresent (?:at|after)\b"
 )
 TABLE = pattern(
-    r"(?im)^[ \t]*(\p{Lu}[^\n:]{2,60}?)[ \t]+(present|absent|late|excused|remote)\b[ \t]*"
+    r"(?im)^[ \t]*(?:(?:district|ward|seat|place|position|division|area|zone) [\w-]{1,3}[ \t:–-]+)?"
+    r"(\p{Lu}[^\n:]{2,60}?)[ \t._–-]*[ \t._](present|absent|late|excused|remote)\b[ \t]*"
     r"(?:\d{1,2}:\d\d[^\n]{0,12})?$"
 )
-TABLE_HEAD = pattern(r"(?i)(attendee )?name[ \t]+(title|position|role)[^\n]{0,20}(status|present|attendance)")
-ROLL_CALL = pattern(r"(?im)^[ \t\d.)A-Z]{0,6}roll call[ \t:.–-]*\r?\n")
+# So many lines that end in one of these words are a table, whatever stands above them.
+TABLE_ROWS = 3
+TABLE_HEAD = pattern(
+    r"(?i)(attendee )?name[ \t]+(?:organization[ \t]+)?(title|position|role)"
+    r"[^\n]{0,20}(status|present|attendance)"
+)
+ROLL_CALL = pattern(r"(?im)^[ \t\d.)A-Z]{0,6}roll call[ \t:.–-]*(?:\n[ \t]*){0,3}")
+ALL_PRESENT = pattern(r"(?i)^[\s.;,–-]*all (?:members )?(?:were |are )?present\b")
+EXCEPT = pattern(r"(?i)\ball\b[^.:\n]{0,60}\bpresent,?\s+(?:except(?: for)?|with the exceptions? of|but)\s+")
 VOTE_LABEL = pattern(r"(?i)\b(?:ayes?|yeas?|nays?|noes|yes|no|abstain\w*|recused)\s*[:\-–]")
 STAFF = pattern(
     r"(?i)\b(?:staff|other|others|also|guest|guests|visitor|visitors|public|press|consultants?|administration|officials)\b"
@@ -45,7 +68,7 @@ def find(paged: PagedText, context: MeetingContext) -> list[Fact]:
     """Each person once, by the first form of roll call that names them."""
     text = paged.text[:REACH]
     known: dict[str, Fact] = {}
-    for finder in (_tables, _labels, _headings, _answers, _statements, _bare_roll_call, _arrivals):
+    for finder in FINDERS:
         before = Roll([fact.values["name"] for fact in known.values()])
         for fact in finder(text):
             name = fact.values["name"]
@@ -53,7 +76,7 @@ def find(paged: PagedText, context: MeetingContext) -> list[Fact]:
             key = before.full(name).casefold() if before.knows(name) else name.casefold()
             if key not in known:
                 known[key] = fact
-            elif fact.rule == "arrival" and known[key].values["presence"] == "present":
+            elif fact.rule == "arrival" and known[key].values["presence"] in ("present", "absent"):
                 known[key] = _late(known[key], fact)
     return sorted(known.values(), key=lambda fact: fact.start)
 
@@ -81,12 +104,10 @@ def _presence(label: str, around: str) -> str:
 
 
 def _labels(text: str) -> Iterator[Fact]:
-    """`Members Present: …`, `Present were …`, and `Present. …` where a scan lost half of the colon."""
-    for match in (*LABEL.finditer(text), *HALF_COLON.finditer(text)):
+    """`Members Present: …`, `Present were …`, `Present 3 - …`; `Present. …` where a scan lost half of it."""
+    for match in (match for form in (LABEL, HALF_COLON, DASHED) for match in form.finditer(text)):
         prefix, label, suffix = (match.group(number).lower() for number in (1, 2, 3))
-        if label == "members" and not suffix.strip().startswith(("present", "absent")):
-            continue
-        if _in_vote(text, match.start(2)) or "quorum" in prefix:
+        if not _is_roll(label, suffix) or _in_vote(text, match.start(2)):
             continue
         role = "staff" if STAFF.search(prefix.rpartition(". ")[2] + suffix) else "member"
         presence = _presence(f"{label}{suffix}" if label == "members" else label, prefix[-20:] + suffix)
@@ -94,6 +115,13 @@ def _labels(text: str) -> Iterator[Fact]:
             presence = "absent" if "absent" in suffix else "present"
         for person in name_lists.listed(text, match.end(), _list_end(text, match.end())):
             yield _person(person, presence, _role(role, person), "label", 0.95)
+
+
+def _is_roll(label: str, suffix: str) -> bool:
+    if label == "members":
+        words = ("present", "absent", "in attendance")
+        return suffix.strip().startswith(words) or suffix.strip().endswith(words)
+    return bool(QUALIFIED.search(suffix))
 
 
 def _role(role: str, person: name_lists.Listed) -> str:
@@ -107,39 +135,78 @@ def _in_vote(text: str, position: int) -> bool:
 
 def _list_end(text: str, start: int) -> int:
     """Where a list of names ends: a sentence's end, a blank line, another label; a list may go on below."""
-    position, above = start, " " * name_lists.column(text, start)
-    for line in text[start : start + 1500].splitlines(keepends=True):
-        if position > start and not _goes_on(text[start:position], above, line):
+    position, above, listed = start, " " * name_lists.column(text, start), ""
+    lines = text[start : start + 1500].splitlines(keepends=True)
+    below = _names_below(lines)
+    for number, line in enumerate(lines):
+        if number > below and line.strip() and not _goes_on(listed, above, line):
+            return position
+        if not line.strip() and not _is_spaced(listed):
             return position
         stop = _sentence_end(line)
         if stop is not None:
             return position + stop
+        listed += line
         position, above = position + len(line), above + line if position == start else line
     return position
 
 
+def _names_below(lines: list[str]) -> int:
+    """How many lines under a label with one name beside it are a name each; none where prose follows them:
+    then they are a heading."""
+    if not lines or not _is_one_name(lines[0]):
+        return 0
+    count = next((n for n, line in enumerate(lines[1:]) if not _is_one_name(line)), len(lines) - 1)
+    after = lines[1 + count] if len(lines) > 1 + count else ""
+    return count if not after.strip() or ":" in after or NUMBERED.match(after) else 0
+
+
+def _is_one_name(line: str) -> bool:
+    name, _, title = name_lists.remarked(line)[0].partition(",")
+    words = [word for word in name_lists.without_marker(name) if not names.is_title(word)]
+    named = 1 < len(words) <= 4 and all(map(names.is_name_token, words)) and ":" not in name
+    return named and all(names.is_title(word) or names.bare(word) in OFFICES for word in title.split())
+
+
+def _is_spaced(listed: str) -> bool:
+    """Not begun yet, or below its label and with blank lines between the names."""
+    lines = [line.strip() for line in _without_count(listed).split("\n")]
+    filled = [number for number, line in enumerate(lines) if line]
+    return not lines[0] and (len(filled) < 2 or "" in lines[filled[0] : filled[-1]])
+
+
+def _without_count(listed: str) -> str:
+    """`3 -` after a label is no name."""
+    count = name_lists.COUNT.match(listed)
+    return listed[count.end() - 1 :] if count else listed
+
+
 def _goes_on(listed: str, above: str, line: str) -> bool:
-    words = line.split()
-    if not words or "\f" in line or (":" in line and not names.is_title(words[0])):
+    plain, remark = name_lists.remarked(line)
+    words = name_lists.without_marker(plain)
+    if not words or "\f" in line or (":" in plain and not names.is_title(words[0])):
         return False
-    if (
-        not listed.strip()
-        or listed.rstrip().endswith((",", ";", "-", "&", " and"))
-        or line.startswith(" " * 6)
-    ):
+    if _is_open(listed) or line.startswith(" " * 6):
         return True
     if all(name_lists.belongs(word) for word in words) and any(names.is_name_token(word) for word in words):
         # A name a line: with a title, or nothing but a name when all stand below the label.
-        below = not listed.partition("\n")[0].strip()
-        return any(map(names.is_title, words)) or (below and 1 < len(words) <= 4)
+        below = not _without_count(listed).partition("\n")[0].strip()
+        return any(map(names.is_title, words + remark.split())) or (below and 1 < len(words) <= 4)
     wrapped = len(above.rstrip()) >= name_lists.FULL_LINE and "," in above
     return wrapped and (names.is_name_token(words[0]) or words[0] == "and") and "," in line
+
+
+def _is_open(listed: str) -> bool:
+    """Whether what stands there asks for more: nothing yet, a comma, a parenthesis that is not closed."""
+    so_far = _without_count(listed).strip()
+    unclosed = so_far.count("(") > so_far.count(")")
+    return not so_far or unclosed or so_far.endswith((",", ";", "-", "&", " and"))
 
 
 def _sentence_end(line: str) -> int | None:
     for match in names.TOKEN.finditer(line):
         token = match.group()
-        if names.ends_sentence(token) and len(token) > 3 and match.end() <= len(line.rstrip()):
+        if names.ends_sentence(token) and match.end() <= len(line.rstrip()):
             return match.end() - 1
         if (
             names.bare(token) in ("also", "other", "others", "absent", "present", "staff")
@@ -165,21 +232,27 @@ def _headings(text: str) -> Iterator[Fact]:
 
 
 def _tables(text: str) -> Iterator[Fact]:
-    if not TABLE_HEAD.search(text):
+    rows = list(TABLE.finditer(text))
+    if not TABLE_HEAD.search(text) and len(rows) < TABLE_ROWS:
         return
-    for match in TABLE.finditer(text):
-        for person in name_lists.listed(text, match.start(1), match.end(1)):
-            status = match.group(2).lower()
-            yield _person(person, "present" if status == "remote" else status, "member", "table", 0.97)
+    for match in rows:
+        name = names.after(text[: match.end(1)], match.start(1))
+        if name:
+            title, status = text[name.end : match.end(1)].strip(), match.group(2).lower()
+            person = name_lists.Listed(name.text, title, "", name.start, match.end(1))
+            presence = "present" if status == "remote" else status
+            yield _person(person, presence, _role("member", person), "table", 0.97)
 
 
 def _answers(text: str) -> Iterator[Fact]:
-    """`Mrs. Aldridge, present; Mr. Castellano, absent`."""
-    for match in ANSWERED.finditer(text):
-        name = names.before(text, match.start())
+    """`Mrs. Aldridge, present; Mr. Castellano, absent`; without titles where they are enough to be a list."""
+    answers = [(match, names.before(text, match.start())) for match in ANSWERED.finditer(text)]
+    answers = [
+        (match, name) for match, name in answers if name and text[match.end() : match.end() + 1] in ",;.\n"
+    ]
+    for match, name in answers:
         word = match.group(1).lower()
-        after = text[match.end() : match.end() + 1]
-        if name and name.titled and after in ",;.\n" and not _in_vote(text, match.start()):
+        if name and (name.titled or len(answers) >= TABLE_ROWS) and not _in_vote(text, match.start()):
             person = name_lists.Listed(name.text, "", "", name.start, name.end)
             yield _person(person, "present" if word == "here" else word, "member", "answer", 0.9)
 
@@ -190,12 +263,24 @@ def _statements(text: str) -> Iterator[Fact]:
         start = _sentence_start(text, match.start())
         if VOTE_LABEL.search(text[start : match.start()]) or STAFF.search(text[start : match.start()]):
             continue
-        presence = _presence((match.group(1) or "present").lower(), "")
+        presence = _presence((match.group(1) or match.group(3) or "present").lower(), "")
         colon = text.rfind(":", start, match.start())
-        people = list(name_lists.listed(text, colon + 1 if colon >= 0 else start, match.start()))
-        if any(person.title for person in people) or len(people) > 2:
+        begin = colon + 1 if colon >= 0 else start
+        people = list(name_lists.listed(text, begin, match.start()))
+        if _is_about(
+            people, text[begin : match.start()], said=match.group(3) is None
+        ) and not ON_BUSINESS.match(text[match.end() : match.end() + 30]):
             for person in people:
                 yield _person(person, presence, _role("member", person), "statement", 0.85)
+
+
+def _is_about(people: list[name_lists.Listed], subject: str, *, said: bool) -> bool:
+    """Whether a sentence tells who is there: it names people by title, or many, or one by the full name and
+    nothing else. Without a verb (`Trustees Abbott and Reyes present.`) it must be nothing but names."""
+    known = any(person.title for person in people) or len(people) > 2
+    bare = all(name_lists.belongs(word) or word in ("and", "&") for word in subject.split())
+    alone = len(people) == 1 and " " in people[0].name and subject.strip(" \n,") == people[0].name
+    return bool(people) and ((known and (said or bare)) or (said and alone))
 
 
 def _sentence_start(text: str, position: int) -> int:
@@ -207,7 +292,7 @@ def _sentence_start(text: str, position: int) -> int:
             "\n\n" in window[match.end() : match.end() + 3] or "\f" in window[match.end() : match.end() + 3]
         )
         token = match.group()
-        if (names.ends_sentence(token) and len(token) > 3) or token in ("p.m.", "a.m.") or paragraph:
+        if names.ends_sentence(token) or token in ("p.m.", "a.m.") or paragraph:
             begin = start + match.end()
     return begin
 
@@ -215,10 +300,18 @@ def _sentence_start(text: str, position: int) -> int:
 def _bare_roll_call(text: str) -> Iterator[Fact]:
     """Under `ROLL CALL`, names and nothing else: `Mayor Tim Wells and Councilmembers April Groves, …`."""
     for match in ROLL_CALL.finditer(text):
-        people = list(name_lists.listed(text, match.end(), _list_end(text, match.end())))
-        if len(people) >= 3 and people[0].title:
+        end = _list_end(text, match.end())
+        people = list(name_lists.listed(text, match.end(), end))
+        if len(people) >= 3 and (people[0].title or ALL_PRESENT.match(text[end : end + 60])):
             for person in people:
                 yield _person(person, "present", _role("member", person), "under_roll_call", 0.8)
+
+
+def _exceptions(text: str) -> Iterator[Fact]:
+    """`All members were present except Trustee Blum.`"""
+    for match in EXCEPT.finditer(text):
+        for person in name_lists.listed(text, match.end(), _list_end(text, match.end())):
+            yield _person(person, "absent", _role("member", person), "exception", 0.85)
 
 
 def _arrivals(text: str) -> Iterator[Fact]:
@@ -227,3 +320,7 @@ def _arrivals(text: str) -> Iterator[Fact]:
         if name and name.titled:
             person = name_lists.Listed(name.text, "", "", name.start, name.end)
             yield _person(person, "late", "member", "arrival", 0.85)
+
+
+# The surest form first: who is named by one is not looked for in the next.
+FINDERS = (_tables, _labels, _headings, _answers, _statements, _bare_roll_call, _exceptions, _arrivals)

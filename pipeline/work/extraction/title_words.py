@@ -16,16 +16,18 @@ a an the and or but of to for from by with at in on upon after before during fol
 there this that these those it he she they we i you his her their its all any none no not yes aye ayes
 nay nays noes yea yeas motion motions moved mover second seconded seconder supported support vote votes
 voted voting voice roll call carried passed failed approved adopted result action item items discussion
-question public hearing comment comments minutes agenda consent calendar resolution resolutions ordinance
-ordinances city town village county borough township district commission planning zoning staff department
-meeting regular special session adjourn adjourned adjournment present absent excused abstain abstained
-abstention abstaining opposed dissenting unanimous unanimously quorum attendance also other others be is
-was were been being as so if who which whom section chapter street avenue road january february march
-july september october november december monday tuesday wednesday thursday friday saturday sunday manager
-attorney engineer planner chief sheriff administrator superintendent unknown via zoom remotely virtual
-virtually late arrived left made offered tabled continued page amended amendment substitute further new
-old business report reports approval approve recess introduced presented same seeing having duly recused
-n/a
+question public hearing comment comments minutes agenda consent calendar resolution resolutions
+ordinance ordinances city town village county borough township district commission planning zoning staff
+department meeting regular special session adjourn adjourned adjournment present absent excused abstain
+abstained abstention abstaining opposed dissenting unanimous unanimously quorum attendance also other
+others be is was were been being as so if who which whom section chapter street avenue road january
+february march july september october november december monday tuesday wednesday thursday friday
+saturday sunday manager attorney engineer planner chief sheriff administrator superintendent unknown via
+zoom remotely virtual virtually late arrived left made offered tabled continued page amended amendment
+substitute further new old business report reports flag salute pledge allegiance invocation prayer oath
+proclamations announcements presentations introductions approval approve recess introduced presented
+same seeing having duly recused n/a am pm a.m p.m opening closing remarks citizen citizens
+communications correspondence unfinished update
 """
 TITLES = frozenset(_TITLES.split())
 # Words with a capital that begin or end a name's surroundings and never belong to it.
@@ -44,14 +46,18 @@ ADDRESSED = frozenset(
     )
 )
 _OFFICES = """
-assistant associate attorney administrator captain chief city community consultant coordinator county
-development engineer executive finance fire general human lieutenant manager officer park parks planner
-planning police project public recreation resources senior sheriff superintendent supervisor technician
-town utilities village water works
+accountant administrator assessor assistant associate attorney auditor captain chief city community
+comptroller consultant controller coordinator counsel county development engineer executive finance fire
+general human legal liaison lieutenant manager officer park parks planner planning police project public
+recorder recreation resources senior sheriff solicitor superintendent supervisor technician town
+utilities village water works
 """
 # What stands before the name of somebody on the staff.
 OFFICES = frozenset(_OFFICES.split())
+# Alone in a list these are somebody's name.
+SURNAMES = frozenset(("park", "parks"))
 _PARTICLES = "de la las los del della da das dos di du van von der den ter ten el al bin ibn y e"
 PARTICLES = frozenset(_PARTICLES.split())
-SUFFIXES = frozenset(("jr", "sr", "ii", "iii", "iv"))
+_SUFFIXES = "jr sr ii iii iv esq ph.d phd m.d md j.d jd ed.d edd p.e pe cpa aicp cmc mmc"
+SUFFIXES = frozenset(_SUFFIXES.split())
 ABBREVIATIONS = frozenset(("st", "wm", "geo", "chas", "thos", "jas", "jos", "jr", "sr", "mt", "ste"))

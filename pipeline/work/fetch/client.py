@@ -94,7 +94,7 @@ class Answer:
                 raise DocumentError(f"{self.response.url} is over the {most} bytes allowed", code="too_large")
             if time.monotonic() > self.deadline:
                 raise SourceError(f"{self.response.url} was too slow", code="timeout_total")
-            self.turn.renew()
+            self.turn.check()
             yield chunk
 
 

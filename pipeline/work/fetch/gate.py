@@ -4,20 +4,25 @@ import secrets
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import Any, Protocol
+
+import redis
 
 from pipeline.errors import SourceError
 
 BUSY = "host_busy"
 # A host that wants to be left alone for longer than this gives the worker back to other hosts.
 LONGEST_STAND = 60.0
+# So long a killed worker blocks its host, and so long a living one may be kept from saying that it lives.
+LEASE = 12.0
 
 
 class Turn(Protocol):
-    def renew(self) -> None:
-        """The holder is still at work (a long download)."""
+    def check(self) -> None:
+        """Raise if the turn is no longer ours: whoever has it now must not find a second connection."""
 
 
 class Gate(Protocol):
@@ -50,8 +55,8 @@ class LocalGate:
             finally:
                 self.hold(host, max(gap, self._gap))
 
-    def renew(self) -> None:
-        """A lock in memory needs no renewal."""
+    def check(self) -> None:
+        """A lock in memory is not lost."""
 
     def hold(self, host: str, seconds: float) -> None:
         self._next[host] = max(self._next[host], time.monotonic() + seconds)
@@ -94,14 +99,30 @@ return 0
 
 
 class RedisTurn:
-    def __init__(self, gate: "RedisGate", key: str, token: str) -> None:
-        self._gate, self._key, self._token = gate, key, token
-        self._renewed = time.monotonic()
+    """A turn that a thread of its holder keeps up: a slow server does not end it, a killed process does."""
 
-    def renew(self) -> None:
-        if time.monotonic() - self._renewed > self._gate.lease / 4:
-            self._gate.renew(self._key, self._token)
-            self._renewed = time.monotonic()
+    def __init__(self, renew: Callable[[], bool], seconds: float) -> None:
+        self._renew, self._seconds = renew, seconds
+        self._over, self._lost = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._keep_up, daemon=True)
+
+    def __enter__(self) -> "RedisTurn":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def check(self) -> None:
+        if self._lost.is_set():
+            raise SourceError("this process stood still and lost its turn", code=BUSY)
+
+    def _keep_up(self) -> None:
+        while not self._over.wait(self._seconds):
+            if not self._renew():
+                self._lost.set()
+                return
 
 
 class RedisGate:
@@ -112,7 +133,7 @@ class RedisGate:
         connection: Any,
         gap: float = 1.0,
         *,
-        lease: float = 60,
+        lease: float = LEASE,
         patience: float = 900,
         prefix: str = "clerk:host:",
     ) -> None:
@@ -132,7 +153,8 @@ class RedisGate:
         gap_ms = int(1000 * max(gap, self._gap))
         self._wait(host, [lease, following], [token, int(1000 * self.lease), gap_ms])
         try:
-            yield RedisTurn(self, lease, token)
+            with RedisTurn(partial(self._still_ours, lease, token), self.lease / 4) as turn:
+                yield turn
         finally:
             self._give_back(keys=[lease, following], args=[token, gap_ms])
 
@@ -146,5 +168,8 @@ class RedisGate:
     def hold(self, host: str, seconds: float) -> None:
         self._hold(keys=[f"{self._prefix}{host}:next"], args=[int(1000 * seconds)])
 
-    def renew(self, key: str, token: str) -> None:
-        self._renew(keys=[key], args=[token, int(1000 * self.lease)])
+    def _still_ours(self, key: str, token: str) -> bool:
+        try:
+            return bool(self._renew(keys=[key], args=[token, int(1000 * self.lease)]))
+        except redis.RedisError:  # it cannot give the turn to anybody else either
+            return True
