@@ -8,9 +8,11 @@ from typing import Any
 from django.db.models import Q
 from django.utils import timezone
 
+from pipeline.work.fetch.attachments import attachments
 from pipeline.work.fetch.download import HTML_TYPE, PDF_TYPE, Downloaded
 from pipeline.work.fetch.listing import Known, Listing
-from pipeline.work.fetch.refs import HTML, PDF, DocRef
+from pipeline.work.fetch.pages import Link
+from pipeline.work.fetch.refs import HTML, PDF, DocRef, url_identity
 from pipeline.work.fetch.registry import fetcher_class
 from sites.models import Document, Source
 from sites.storage import SiteFiles, document_path, folder_name
@@ -52,7 +54,7 @@ def _changed(latest: Mapping[str, Document], refs: Mapping[str, DocRef], listing
     by_revision = {
         key
         for key, row in latest.items()
-        if key in refs and row.revision and row.revision != refs[key].revision
+        if key in refs and row.revision and refs[key].revision not in ("", row.revision)
     }
     return [latest[key] for key in sorted(by_content | by_revision) if key in latest and latest[key].sha256]
 
@@ -137,6 +139,28 @@ def _warning(source: Source, listing: Listing) -> str:
 
 def _batches(items: list[str]) -> Iterator[list[str]]:
     return (items[start : start + BATCH] for start in range(0, len(items), BATCH))
+
+
+def record_attachments(document: Document, page: bytes) -> list[Document]:
+    """Write down what a downloaded page links to; the documents still to be downloaded."""
+    assert document.source is not None  # what was downloaded came from a source
+    refs = [_attachment(document, link) for link in attachments(page, document.url)]
+    new = [_document(document.source, ref, 1) for ref in refs]
+    Document.objects.bulk_create(new, batch_size=BATCH, ignore_conflicts=True)
+    waiting = document.source.documents.filter(sha256="", superseded_at=None, skip_reason="")
+    return list(waiting.filter(external_id__in=[ref.external_id for ref in refs]))
+
+
+def _attachment(document: Document, link: Link) -> DocRef:
+    return DocRef(
+        external_id=f"{document.external_id}#{url_identity(link.url)}",
+        url=link.url,
+        title=link.text[:500],
+        body=document.body,
+        date=document.meeting_date,
+        time=document.meeting_time,
+        cancelled=document.cancelled,
+    )
 
 
 # ---- Downloads ----------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from django.conf import settings
 from pipeline import catalog
 from pipeline.errors import PipelineError
 from pipeline.work.beside import LEFTOVER_SECONDS
+from pipeline.work.fetch.base import ATTACHMENTS
 from pipeline.work.fetch.client import Client, Limits
 from pipeline.work.fetch.detect import recognise
 from pipeline.work.fetch.download import Downloaded, NotModified, download
@@ -138,6 +139,14 @@ def _remove_earlier_attempts(document: Document, folder: Path) -> None:
     for pattern in (f"{document.pk}-*", f".{document.pk}-*"):
         for leftover in folder.glob(pattern):
             leftover.unlink(missing_ok=True)
+
+
+def attached(document: Document, file: Path) -> list[Document]:
+    """The documents that a page brings with it, where its source is asked for them."""
+    wanted = document.source is not None and document.source.options.get(ATTACHMENTS.name)
+    if not wanted or file.suffix != ".html":
+        return []
+    return catalog.record_attachments(document, file.read_bytes())
 
 
 def keep(document: Document, downloaded: Downloaded, scratch: Path) -> Path:

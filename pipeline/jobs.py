@@ -33,10 +33,11 @@ def download_document(attempt: Attempt) -> Finished:
     with fetching.open_client() as client:
         downloaded = fetching.download_document(document, scratch, client)
 
-    def record() -> None:
+    def record() -> list[Document]:
         file = fetching.keep(document, downloaded, scratch)
         with records.shared() as storage:
             storage.push(file)
+        return fetching.attached(document, file)
 
     return Finished({"bytes": downloaded.size}, record)
 

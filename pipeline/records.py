@@ -1,5 +1,6 @@
 """From text to records: what compilation, extraction and deploy take from tables and storage, and leave."""
 
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -108,7 +109,8 @@ def _push_database(files: SiteFiles) -> None:
         return
     files.scratch.mkdir(parents=True, exist_ok=True)
     # A copy of one moment, for a reader may be keeping part of the database in its log.
-    copy = files.scratch / "push.db"
+    copy = files.scratch / f"push-{uuid.uuid4().hex[:12]}.db"
+    remove_old(files.scratch, "push-*.db")
     try:
         copy_database(files.database, copy)
         with shared() as storage:

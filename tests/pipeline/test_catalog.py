@@ -150,6 +150,13 @@ def test_a_platform_that_publishes_anew_is_believed(source):
     assert (old.revision, new.revision, new.version) == ("2026-06-01", "2026-06-05", 2)
 
 
+def test_a_revision_that_a_platform_no_longer_tells_is_no_change(source):
+    (document,) = record(source, a_ref(revision="2026-06-01"))
+    fetched(document)
+
+    assert record(source, a_ref(revision="")) == []
+
+
 def test_a_revision_that_a_platform_only_now_tells_is_no_change(source):
     (old,) = record(source, a_ref())
     fetched(old)

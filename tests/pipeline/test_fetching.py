@@ -201,6 +201,34 @@ def test_an_agenda_that_is_a_page_becomes_a_document_with_text(city, make_source
     assert site.progress(Stage.OCR) == Progress(2, 2, 0)
 
 
+@pytest.mark.usefixtures("only_fetch")
+@pytest.mark.parametrize(("options", "expected"), [({}, 1), ({"attachments": True}, 3)])
+def test_what_an_agenda_page_links_to_is_fetched_where_it_is_asked_for(
+    options, expected, city, make_source, run
+):
+    source = make_source("/view", "granicus")
+    Source.objects.update(options=options)
+    agenda = "/AgendaViewer.php?view_id=1&clip_id=9"
+    city.page(
+        "/view", f'<tr><td>Council</td><td>{RECENT:%B %d, %Y}</td><td><a href="{agenda}">Agenda</a></td></tr>'
+    )
+    files = (
+        '<a href="MetaViewer.php?meta_id=7">Report</a> <a href="/map.pdf">Map</a> <a href="/map.pdf">Map</a>'
+    )
+    city.page("/AgendaViewer.php", f"<html><p>{WORDS}</p>{files}</html>")
+    city.pdf("/MetaViewer.php", make_pdf(WORDS))
+    city.pdf("/map.pdf", make_pdf("A map"))
+
+    run(fork=False)
+    site = run(fork=False)
+
+    documents = source.documents.order_by("pk")
+    assert [document.title for document in documents[1:]] == ["Report", "Map"][: expected - 1]
+    assert {document.meeting_date for document in documents} == {RECENT}
+    assert [bool(document.sha256) for document in documents] == [True] * expected
+    assert site.progress(Stage.FETCH) == Progress(1, 1, 0)
+
+
 # ---- Bad days -----------------------------------------------------------------------------------------
 
 

@@ -76,6 +76,8 @@ def test_the_page_of_a_boarddocs_meeting_says_which_documents_it_has():
     assert (minutes.external_id, minutes.kind) == ("M1-minutes", "minutes")
     assert fetcher.request_for(minutes.url)[0].endswith("/Board.nsf/BD-GetMinutes?open")
     assert [ref.kind for ref in fetcher.meeting_refs(agenda, "")] == ["agenda"]
+    attached = "https://go.boarddocs.com/oh/akron/Board.nsf/files/X7/$file/report.pdf"
+    assert fetcher.request_for(attached) == (attached, None)
 
 
 # ---- CivicPlus ----------------------------------------------------------------------------------------

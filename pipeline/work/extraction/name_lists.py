@@ -64,7 +64,7 @@ def _person(item: str, begin: int) -> Listed | None:
 
 def _untitled(words: list[str]) -> tuple[list[str], list[str]]:
     """The words of a name, and the titles before and after it."""
-    titles = []
+    titles: list[str] = []
     while words and (is_title(words[0]) or bare(words[0]) in OFFICES or not bare(words[0])):
         if len(words) == 1 and not titles and bare(words[0]) in SURNAMES:
             break

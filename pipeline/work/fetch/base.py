@@ -32,6 +32,15 @@ class Option:
         return value
 
 
+# Of every source whose documents may be pages.
+ATTACHMENTS = Option(
+    "attachments",
+    "fetch what an agenda or minutes page links to as well: staff reports, exhibits",
+    bool,
+    False,
+)
+
+
 class Cursor:
     """How far back a source has been listed. Kept as JSON on the source between runs."""
 
@@ -120,10 +129,10 @@ class Fetcher:
     @classmethod
     def check_options(cls, options: Mapping[str, Any]) -> dict[str, Any]:
         """The options with defaults filled in; an unknown or wrong one stops with its name."""
-        known = {option.name: option for option in cls.options}
+        known = {option.name: option for option in (*cls.options, ATTACHMENTS)}
         unknown = sorted(set(options) - set(known))
         if unknown:
-            names = ", ".join(known) or "none"
+            names = ", ".join(known)
             raise StageError(f"{cls.name} has no option {unknown[0]!r} (it has: {names})", code="bad_options")
         try:
             given = {name: known[name].check(value) for name, value in options.items()}

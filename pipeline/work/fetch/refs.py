@@ -72,6 +72,11 @@ def body_in(text: str) -> str:
     return name
 
 
+def is_pdf(url: str) -> bool:
+    parts = urlsplit(url)
+    return parts.path.lower().endswith(".pdf") or bool(re.search(r"\.pdf(?:&|$)", unquote(parts.query), re.I))
+
+
 def clean(text: str | None) -> str:
     """Visible text on one line: no-break and zero-width spaces are spaces or nothing."""
     return " ".join((text or "").replace("\u200b", "").replace("\ufeff", "").split())

@@ -45,6 +45,8 @@ class BoardDocs(Fetcher):
     @classmethod
     def request_for(cls, url: str) -> tuple[str, dict[str, str] | None]:
         base, query = _BASE.match(url), parse_qs(urlsplit(url).query)
+        if "/$file/" in url.lower():  # an attachment
+            return url, None
         if not base or "id" not in query:
             raise DocumentError(f"{url} is not a BoardDocs meeting", code="bad_url")
         form = {"id": query["id"][0], "current_committee_id": query.get("committee", [""])[0]}

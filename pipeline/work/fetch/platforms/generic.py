@@ -11,7 +11,16 @@ from lxml.html import HtmlElement
 from pipeline.work.fetch.base import Fetcher, Option
 from pipeline.work.fetch.dates import find_date, find_day, find_time
 from pipeline.work.fetch.pages import Link, links, panel_of, parse, short_text
-from pipeline.work.fetch.refs import OTHER, DocRef, body_in, clean, is_cancelled, kind_of, url_identity
+from pipeline.work.fetch.refs import (
+    OTHER,
+    DocRef,
+    body_in,
+    clean,
+    is_cancelled,
+    is_pdf,
+    kind_of,
+    url_identity,
+)
 
 _STORES = re.compile(
     r"/DocumentCenter/View/\d+|/Archive\.aspx\?ADID=\d+|/showpublisheddocument/\d+|/showdocument\?id=\d+"
@@ -106,11 +115,6 @@ def _date_under(heading: str, texts: Iterable[str]) -> date | None:
     year = _LONE_YEAR.search(heading)
     days = (find_day(text, int(year.group())) for text in texts) if year else ()
     return next(filter(None, days), None)
-
-
-def is_pdf(url: str) -> bool:
-    parts = urlsplit(url)
-    return parts.path.lower().endswith(".pdf") or bool(re.search(r"\.pdf(?:&|$)", unquote(parts.query), re.I))
 
 
 def row_text(element: HtmlElement) -> str:
