@@ -236,7 +236,7 @@ def _tables(text: str) -> Iterator[Fact]:
     if not TABLE_HEAD.search(text) and len(rows) < TABLE_ROWS:
         return
     for match in rows:
-        name = names.after(text[: match.end(1)], match.start(1))
+        name = names.after(text, match.start(1), reach=match.end(1) - match.start(1))
         if name:
             title, status = text[name.end : match.end(1)].strip(), match.group(2).lower()
             person = name_lists.Listed(name.text, title, "", name.start, match.end(1))
