@@ -69,6 +69,7 @@ ROLLS = {
     "status lines": "ROLL CALL\nAnn Ruiz ...... Present\nBo Lee ........ Present\nWard 3 Cy Ng  Present\n",
     "untitled answers": "Roll Call: Ann Ruiz - Present; Bo Lee - Present; Cy Ng - Present",
     "no verb": "Roll Call: Mayor Ann Ruiz, Councilmen Bo Lee and Cy Ng present. A quorum.",
+    "the chair and others": "It met, President Ann Ruiz presiding. Other members present: Bo Lee, Cy Ng.",
     "answering": "Answering roll call were Commissioners Ann Ruiz, Bo Lee and Cy Ng.",
     "all present": "ROLL CALL: Ann Ruiz, Bo Lee, Cy Ng. All present.",
     "notes and credentials": "Present: Ann Ruiz, Ph.D., Bo Lee (Main\nStreet), Cy Ng via Zoom\n",

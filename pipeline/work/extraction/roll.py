@@ -57,6 +57,11 @@ VOTE_LABEL = pattern(r"(?i)\b(?:ayes?|yeas?|nays?|noes|yes|no|abstain\w*|recused
 STAFF = pattern(
     r"(?i)\b(?:staff|other|others|also|guest|guests|visitor|visitors|public|press|consultants?|administration|officials)\b"
 )
+OTHER_MEMBERS = pattern(
+    r"(?i)\bother\b[^.:]{0,20}\b(?:members|commissioners|trustees|directors|supervisors|council\w+|alder\w+)"
+)
+# Who runs the meeting is there, whether or not the roll says so.
+PRESIDED = pattern(r"(?i),?\s+presid(?:ing|ed)\b")
 STAFF_TITLE = pattern(
     r"(?i)\b(?:manager|attorney|administrator|engineer|planner|chief|superintendent|counsel|officer|recorder|"
     r"(?:planning|finance|works|executive) director|(?:city|village|town|county) clerk)\b"
@@ -109,7 +114,7 @@ def _labels(text: str) -> Iterator[Fact]:
         prefix, label, suffix = (match.group(number).lower() for number in (1, 2, 3))
         if not _is_roll(label, suffix) or _in_vote(text, match.start(2)):
             continue
-        role = "staff" if STAFF.search(prefix.rpartition(". ")[2] + suffix) else "member"
+        role = _named_role(prefix.rpartition(". ")[2] + suffix)
         presence = _presence(f"{label}{suffix}" if label == "members" else label, prefix[-20:] + suffix)
         if label == "members":
             presence = "absent" if "absent" in suffix else "present"
@@ -122,6 +127,10 @@ def _is_roll(label: str, suffix: str) -> bool:
         words = ("present", "absent", "in attendance")
         return suffix.strip().startswith(words) or suffix.strip().endswith(words)
     return bool(QUALIFIED.search(suffix))
+
+
+def _named_role(label: str) -> str:
+    return "staff" if STAFF.search(label) and not OTHER_MEMBERS.search(label) else "member"
 
 
 def _role(role: str, person: name_lists.Listed) -> str:
@@ -191,7 +200,8 @@ def _goes_on(listed: str, above: str, line: str) -> bool:
     if all(name_lists.belongs(word) for word in words) and any(names.is_name_token(word) for word in words):
         # A name a line: with a title, or nothing but a name when all stand below the label.
         below = not _without_count(listed).partition("\n")[0].strip()
-        return any(map(names.is_title, words + remark.split())) or (below and 1 < len(words) <= 4)
+        if any(map(names.is_title, words + remark.split())) or (below and 1 < len(words) <= 4):
+            return True
     wrapped = len(above.rstrip()) >= name_lists.FULL_LINE and "," in above
     return wrapped and (names.is_name_token(words[0]) or words[0] == "and") and "," in line
 
@@ -219,7 +229,7 @@ def _sentence_end(line: str) -> int | None:
 def _headings(text: str) -> Iterator[Fact]:
     """`COMMISSIONERS ABSENT` on a line, and under it a name a line."""
     for match in HEADING.finditer(text):
-        role = "staff" if STAFF.search(match.group(1)) else "member"
+        role = _named_role(match.group(1))
         presence = _presence(match.group(2).lower(), match.group(1).lower())
         position = match.end()
         for line in text[position : position + 1500].splitlines(keepends=True):
@@ -314,6 +324,15 @@ def _exceptions(text: str) -> Iterator[Fact]:
             yield _person(person, "absent", _role("member", person), "exception", 0.85)
 
 
+def _chairs(text: str) -> Iterator[Fact]:
+    """`The board met, with President Bill Boyce presiding.`"""
+    for match in PRESIDED.finditer(text):
+        name = names.before(text, match.start())
+        if name and name.titled:
+            person = name_lists.Listed(name.text, "", "", name.start, name.end)
+            yield _person(person, "present", "member", "chair", 0.85)
+
+
 def _arrivals(text: str) -> Iterator[Fact]:
     for match in ARRIVED.finditer(text):
         name = names.before(text, match.start())
@@ -323,4 +342,14 @@ def _arrivals(text: str) -> Iterator[Fact]:
 
 
 # The surest form first: who is named by one is not looked for in the next.
-FINDERS = (_tables, _labels, _headings, _answers, _statements, _bare_roll_call, _exceptions, _arrivals)
+FINDERS = (
+    _tables,
+    _labels,
+    _headings,
+    _answers,
+    _statements,
+    _bare_roll_call,
+    _exceptions,
+    _chairs,
+    _arrivals,
+)

@@ -5,11 +5,13 @@ mayor mayor's vice pro tem tempore protem deputy acting interim student council 
 councilmembers councilman councilmen councilwoman councilwomen councilperson councilpersons councilor
 councilors councillor councillors member members alderman aldermen alderwoman alderwomen alderperson
 alderpersons ald alder commissioner commissioners comm trustee trustees supervisor supervisors director
-directors chair chairman chairwoman chairperson vice-chair vice-chairman vice-chairwoman vice-chairperson
-vice- mayor vice-president co-chair president selectman selectmen selectwoman selectperson selectboard mr
-mrs ms miss mx dr hon honorable rev reverend prof professor clerk treasurer secretary judge
-representative rep senator sen assemblyman assemblywoman delegate freeholder freeholders commissioner-
-elect board committee cm cmr cllr alternate sgt capt lt burgess reeve warden justice squire esquire esq
+directors chair chairman chairwoman chairperson vice-chair vice-chairman vice-chairwoman
+vice-chairperson vice- vice-president co-chair president selectman selectmen selectwoman selectperson
+selectboard mr mrs ms miss mx dr hon honorable rev reverend prof professor clerk treasurer secretary
+judge representative rep senator sen assemblyman assemblywoman delegate freeholder freeholders
+commissioner-elect elect board committee cm cmr cllr alternate sgt capt lt burgess reeve warden justice
+squire esquire esq panel panelist panelists ex-officio officio emeritus parliamentarian cmdr commander
+sergeant mayor-elect vice-mayor
 """
 _NOT_NAMES = """
 a an the and or but of to for from by with at in on upon after before during following when while then
