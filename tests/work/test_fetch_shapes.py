@@ -138,6 +138,17 @@ def test_rows_of_pictures_name_their_body_and_date():
     ]
 
 
+def test_a_list_whose_cells_have_other_names_or_none_is_read_too():
+    page = """<table><tr><td headers="EventName">Board of Appeals</td><td headers="EventDate">06/02/26 09:00 AM</td>
+      <td><a href="/GeneratedAgendaViewer.php?view_id=1&clip_id=5">Agenda</a></td></tr></table>
+      <h3>City Council</h3><ul><li>Jun 2, 2026 <a href="/AgendaViewer.php?view_id=1&event_id=9">Agenda</a></li></ul>"""
+
+    assert [(ref.body, ref.date, ref.time) for ref in refs("granicus", page)] == [
+        ("Board of Appeals", DAY, time(9, 0)),
+        ("City Council", DAY, None),
+    ]
+
+
 def test_hidden_stamps_stored_files_and_the_same_clip_in_two_views_do_not_confuse():
     page = """<table><tr class="listingRow"><td headers="Name">City Council</td>
       <td headers="Date CC"><span style="display:none;">1780423200</span>June&nbsp;2,&nbsp;2026 - 6:30&nbsp;PM</td>

@@ -114,7 +114,7 @@ def _labels(text: str) -> Iterator[Fact]:
         prefix, label, suffix = (match.group(number).lower() for number in (1, 2, 3))
         if not _is_roll(label, suffix) or _in_vote(text, match.start(2)):
             continue
-        role = _named_role(prefix.rpartition(". ")[2] + suffix)
+        role = _named_role(f"{prefix.rpartition('. ')[2]}{label}{suffix}")
         presence = _presence(f"{label}{suffix}" if label == "members" else label, prefix[-20:] + suffix)
         if label == "members":
             presence = "absent" if "absent" in suffix else "present"

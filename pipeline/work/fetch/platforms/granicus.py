@@ -67,7 +67,10 @@ class Granicus(Fetcher):
             external_id=identity,
             url=link.url,
             title=name or text[:200],
-            body=self.settings["body"] or body_in(panel_of(link.element)) or _TAIL.sub("", name),
+            body=self.settings["body"]
+            or body_in(panel_of(link.element))
+            or _TAIL.sub("", name)
+            or body_in(link.heading),
             date=find_date(_date_cell(row)) or find_date(text),
             time=find_time(_date_cell(row)) or find_time(name),
             kind=kind,
@@ -111,7 +114,6 @@ def _name(row: HtmlElement) -> str:
 
 
 def _date_cell(row: HtmlElement) -> str:
-    cells = row.xpath(
-        ".//*[starts-with(@headers, 'Date') or contains(@class, 'date') or contains(@class, 'Date')]"
-    )
-    return text_of(cells[0]) if cells else ""
+    marked = ".//*[contains(@headers, 'Date') or contains(@class, 'date') or contains(@class, 'Date')]"
+    texts = [text_of(cell) for cell in (*row.xpath(marked)[:1], *row.xpath("./td"))]
+    return next((text for text in texts if find_date(text)), texts[0] if texts else "")
