@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from django.conf import settings
+from django.db.models import F
 
 from pipeline.errors import SourceError
 from pipeline.work import compilation, deploy, extraction
@@ -120,9 +121,13 @@ def _push_database(files: SiteFiles) -> None:
 
 
 def read_documents(site_id: str) -> Iterator[Document]:
-    """Documents whose text is there and which nobody left out on purpose, in a stable order."""
+    """Documents whose text is there and which nobody left out on purpose, in a stable order.
+
+    Each knows when it was read. The files' own times will not do: on every machine they are others.
+    """
     wanted = Document.objects.filter(site_id=site_id, skip_reason="")
     read = wanted.filter(ledger__pipeline=Stage.OCR, ledger__status="processed")
+    read = read.annotate(read_at=F("ledger__processed_at"))
     return read.select_related("source").order_by("pk").iterator(chunk_size=1000)
 
 
@@ -157,4 +162,5 @@ def _info(document: Document, files: SiteFiles) -> DocumentInfo:
         content_type=document.content_type,
         fetched_at=document.fetched_at,
         superseded=document.superseded_at is not None,
+        read_at=document.read_at,  # type: ignore[attr-defined]
     )

@@ -42,6 +42,8 @@ class DocumentInfo:
     content_type: str = ""
     fetched_at: datetime.datetime | None = None
     superseded: bool = False
+    # When its text was written, where somebody knows: then the text's files are not looked at.
+    read_at: datetime.datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,8 @@ def _stage(connection: sqlite3.Connection, site: SiteInfo, documents: Iterable[D
 def _wanted_row(site: SiteInfo, document: DocumentInfo) -> tuple[object, ...]:
     values = tuple(_plain(value) for value in _values(document))
     meeting_id = stable_id(site.subdomain, document.meeting, _plain(document.date))
-    return (*values, meeting_id, f"{stable_id(*values)}{fingerprint(document.text_dir)}")
+    text = "" if document.read_at else fingerprint(document.text_dir)
+    return (*values, meeting_id, f"{stable_id(*values)}{text}")
 
 
 def _plain(value: object) -> object:

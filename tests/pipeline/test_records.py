@@ -48,6 +48,7 @@ def add_read_document(make_site) -> Callable[..., Document]:
             status=Status.PROCESSED,
             created_at=now,
             updated_at=now,
+            processed_at=now,
         )
         folder = SiteFiles.of(site.pk).text_dir(document.path)
         folder.mkdir(parents=True)
@@ -104,12 +105,15 @@ def test_workers_on_different_machines_share_what_they_do(
 
         settings.STORAGE_DIR = tmp_path / "compiling_machine"
         records.compile_site(site.pk)
+        settings.STORAGE_DIR = tmp_path / "another_compiling_machine"
+        again = records.compile_site(site.pk)
         settings.STORAGE_DIR = tmp_path / "extracting_machine"
         records.extract_document(document)
         settings.STORAGE_DIR = tmp_path / "deploying_machine"
         output = SiteFiles.of(site.pk).scratch / "deploy.db"
         deployed = records.deploy_site(site.pk, timezone.now(), output)
 
+    assert again.added == 0
     assert (deployed.pages, deployed.facts > 0) == (1, True)
     assert rows(settings.DEPLOY_DIR / "alameda.ca.db", "SELECT mover FROM motions") == [("Bo Lee",)]
 

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
@@ -76,6 +76,22 @@ def test_a_delta_ends_where_a_full_build_ends(
     assert found(database, "word1") == []
     assert found(database, "longer") == [f"{documents[3].id}-2"]
     assert rows(database, "INSERT INTO pages_fts (pages_fts) VALUES ('integrity-check')") == []
+
+
+def test_a_document_is_compiled_again_when_it_was_read_again(
+    database: Path, site: SiteInfo, add_document: Add
+) -> None:
+    once, again = (datetime(2024, 1, day, tzinfo=UTC) for day in (15, 16))
+    document = add_document("minutes", "as it was", read_at=once)
+    compile_site(database, site, [document])
+    # As on another machine: the same file with another time.
+    (document.text_dir / "1.txt").write_text("as it is")
+
+    same = compile_site(database, site, [document])
+    changed = compile_site(database, site, [replace(document, read_at=again)])
+
+    assert (same.added, changed.added) == (0, 1)
+    assert rows(database, "SELECT text FROM pages") == [("as it is",)]
 
 
 def test_a_site_that_had_no_documents_yet_gets_its_first(
