@@ -111,7 +111,9 @@ def _wanted_row(site: SiteInfo, document: DocumentInfo) -> tuple[object, ...]:
     values = tuple(_plain(value) for value in _values(document))
     meeting_id = stable_id(site.subdomain, document.meeting, _plain(document.date))
     text = "" if document.read_at else fingerprint(document.text_dir)
-    return (*values, meeting_id, f"{stable_id(*values)}{text}")
+    # Where the text lies says nothing of what it is: each machine has a folder of its own.
+    told = stable_id(*(value for name, value in zip(COLUMNS, values, strict=True) if name != "text_dir"))
+    return (*values, meeting_id, f"{told}{text}")
 
 
 def _plain(value: object) -> object:
