@@ -16,6 +16,7 @@ from pipeline import acts, failures, marks
 from pipeline.confirmation import Act, ActingAdmin
 from pipeline.failures import title_of
 from pipeline.models import (
+    WITHOUT_TEXT,
     DocumentState,
     Intervention,
     ReconcileRun,
@@ -101,11 +102,24 @@ class ErrorCodeFilter(admin.SimpleListFilter):
         )
 
 
+class TextFilter(admin.SimpleListFilter):
+    """Documents that OCR is done with and that have no text all the same."""
+
+    title = "text"
+    parameter_name = "text"
+
+    def lookups(self, request: HttpRequest, model_admin: admin.ModelAdmin) -> list[tuple[str, str]]:
+        return [("none", "processed without text")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(WITHOUT_TEXT) if self.value() == "none" else queryset
+
+
 @admin.register(DocumentState)
 class LedgerAdmin(ReadOnly, ActingAdmin):
     list_display = ("what", "stage", "state", "why", "tried")
     list_display_links = ("what",)
-    list_filter = ("status", "pipeline", ErrorCodeFilter)
+    list_filter = ("status", "pipeline", ErrorCodeFilter, TextFilter)
     search_fields = ("=site__subdomain", "document__title", "error_message")
     search_help_text = "A site's exact name, or words of a title or of an error"
     list_select_related = ("document",)
