@@ -121,6 +121,7 @@ TEMPLATES = [
     }
 ]
 LANGUAGE_CODE = "en-us"
+FORMAT_MODULE_PATH = "clerk_project.formats"
 USE_TZ = True
 TIME_ZONE = env("TIME_ZONE", "UTC")
 if TIME_ZONE not in zoneinfo.available_timezones():
