@@ -2,6 +2,7 @@
 
 import argparse
 import getpass
+import os
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
@@ -46,8 +47,15 @@ class OperatorCommand(BaseCommand):
 
 def add_operator(parser: CommandParser) -> None:
     who = parser.add_argument_group("for the record")
-    who.add_argument("--by", default=getpass.getuser(), help="who acts (default: you, as %(default)s)")
+    who.add_argument("--by", default=_this_user(), help="who acts (default: you, as %(default)s)")
     who.add_argument("--reason", default="", help="why, for whoever looks at it later")
+
+
+def _this_user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a number without a name, as containers have them
+        return f"user {os.getuid()}"
 
 
 def known_sites(names: Iterable[str]) -> list[str]:

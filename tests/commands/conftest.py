@@ -1,6 +1,6 @@
 """Commands as a shell calls them: what they print, and the code they end with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from io import StringIO
 
@@ -52,3 +52,12 @@ def in_ocr(make_site, trivial_jobs, run_jobs) -> Site:
     run_jobs(only="fetch")
     run_jobs(only="high")
     return Site.objects.get(pk=site.pk)
+
+
+@pytest.fixture
+def no_redis(settings) -> Iterator[None]:
+    for queue in settings.RQ_QUEUES.values():
+        queue["URL"] = "redis://127.0.0.1:1/0"
+    yield
+    for queue in settings.RQ_QUEUES.values():
+        queue["URL"] = settings.REDIS_URL
