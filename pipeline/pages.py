@@ -27,7 +27,7 @@ class BoundedPaginator(Paginator):
 class ReadOnly:
     """What the pipeline writes, people only read. Nobody edits it, so it has no history of edits."""
 
-    change_form_template = "admin/pipeline/acting_form.html"
+    change_form_template: Any = "admin/pipeline/acting_form.html"
 
     def has_add_permission(self, *arguments: Any) -> bool:
         return False

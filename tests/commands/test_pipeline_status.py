@@ -138,6 +138,8 @@ def test_a_skipped_document_is_skipped_and_not_failed(manage, ended):
         (("--site", "alameda"), "did you mean alameda.ca?"),
         (("--start-date", "2024-02-01", "--end-date", "2024-01-01"), "after --end-date"),
         (("--watch", "0"), "at least 0.1 seconds"),
+        (("--start-date", "2024-13-01"), "'2024-13-01' is no day; expected YYYY-MM-DD"),
+        (("--limit", "0"), "'0': expected a whole number, at least 1"),
     ],
 )
 def test_what_cannot_be_asked_ends_with_2(manage, make_site, arguments, says):

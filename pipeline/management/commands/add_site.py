@@ -11,7 +11,7 @@ from django.utils import timezone
 from pipeline import intake
 from pipeline.errors import PipelineError
 from pipeline.intake import Preview
-from pipeline.management.operating import OperatorCommand
+from pipeline.management.operating import COULD_NOT, OperatorCommand
 from pipeline.work.fetch.refs import DocRef
 
 ABOUT = {
@@ -54,6 +54,8 @@ The platforms and their options are in docs/fetchers.md. Exit code 0: added, or 
         parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
 
     def handle(self, *, url: str, subdomain: str, state: str, dry_run: bool, **options: Any) -> str:
+        if not options["platform"] and not url.startswith(("http://", "https://")):
+            raise CommandError(f"{url!r} is no address; expected https://…", returncode=COULD_NOT)
         previews = self._look(url, options["platform"], options["option"], timezone.localdate())
         picked = intake.chosen(previews, options["every"])
         name = subdomain or intake.suggest_subdomain(url, state)

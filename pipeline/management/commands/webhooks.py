@@ -38,6 +38,8 @@ What is sent, and how a receiver checks it, is in docs/deploying-records.md.
         )
 
     def handle(self, *, add: str | None, remove: int | None, **options: Any) -> str:
+        if not add and (options["site"] or options["event"]):
+            raise CommandError("--site and --event go with --add URL", returncode=COULD_NOT)
         if add:
             return self._add(add, options["site"], options["event"] or list(Webhook.Event.values))
         if remove is not None:

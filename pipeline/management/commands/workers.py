@@ -15,8 +15,8 @@ def queue_count(text: str) -> tuple[str, int]:
     name, _, count = text.partition("=")
     if name not in settings.RQ_QUEUES:
         raise ArgumentTypeError(f"{name!r} is not a queue; the queues are {', '.join(settings.RQ_QUEUES)}")
-    if not (count or "1").isdigit():
-        raise ArgumentTypeError(f"{text!r}: expected {name}=NUMBER")
+    if count and (not count.isdecimal() or int(count) < 1):
+        raise ArgumentTypeError(f"{text!r}: expected {name}=NUMBER, at least 1")
     return name, int(count or default_counts()[name])
 
 
