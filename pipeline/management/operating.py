@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser, DjangoHelpFormatter
 from django.db import InterfaceError, OperationalError, ProgrammingError
+from redis.exceptions import RedisError
 
 from pipeline import interventions
 from pipeline.flow import Refused
@@ -42,6 +43,8 @@ class OperatorCommand(BaseCommand):
             return super().execute(*args, **options)
         except QueueUnavailable as error:
             raise CommandError(str(error), returncode=COULD_NOT) from error
+        except RedisError as error:  # it went away in the middle
+            raise CommandError(f"Redis does not answer: {error}", returncode=COULD_NOT) from error
         except (OperationalError, InterfaceError, ProgrammingError) as error:
             message = f"the database cannot be read ({str(error).strip()}); {MEND_DATABASE}"
             raise CommandError(message, returncode=COULD_NOT) from error

@@ -84,6 +84,26 @@ def test_the_list_of_sites_is_filtered_and_searched(as_, ended, make_site, run_j
     assert {query: {site.pk for site in sites} for query, sites in pages.items()} == expected
 
 
+def test_the_ledger_is_searched_by_site_title_and_error(as_, ended, make_site, make_documents):
+    make_documents(make_site("berkeley.ca"), ["A letter to alameda.ca"])
+    broken = DocumentState.objects.get(error_code="corrupt")
+    expected = {
+        "alameda.ca": set(DocumentState.objects.filter(site=ended)),
+        "letter": set(DocumentState.objects.filter(site_id="berkeley.ca")),
+        "PDF is broken": {broken},
+        "zebra": set(),
+    }
+    viewer, address = as_("viewer"), reverse("admin:pipeline_documentstate_changelist")
+    pages = {words: viewer.get(address, {"q": words}).context["cl"].result_list for words in expected}
+    assert {words: set(rows) for words, rows in pages.items()} == expected
+
+
+def test_a_site_s_page_says_what_is_wrong_with_its_source(as_, ended):
+    ended.sources.update(warning="it used to list documents and now lists none")
+    page = as_("viewer").get(reverse("admin:sites_site_change", args=[ended.pk])).content.decode()
+    assert "it used to list documents and now lists none" in page
+
+
 def test_the_ledger_finds_what_is_processed_without_text(as_, ended):
     row = DocumentState.objects.get(pipeline="ocr", status="processed")
     DocumentState.objects.filter(pk=row.pk).update(facts={"characters": 0})
