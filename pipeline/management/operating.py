@@ -3,6 +3,8 @@
 import argparse
 import getpass
 import os
+import signal
+import sys
 from collections.abc import Callable, Iterable
 from datetime import date
 from typing import Any, NoReturn
@@ -43,6 +45,10 @@ class OperatorCommand(BaseCommand):
             return super().execute(*args, **options)
         except QueueUnavailable as error:
             raise CommandError(str(error), returncode=COULD_NOT) from error
+        except BrokenPipeError:  # `… | head` has enough
+            # Python would complain once more when it empties what is left in the pipe at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(128 + signal.SIGPIPE)
         except RedisError as error:  # it went away in the middle
             raise CommandError(f"Redis does not answer: {error}", returncode=COULD_NOT) from error
         except (OperationalError, InterfaceError, ProgrammingError) as error:

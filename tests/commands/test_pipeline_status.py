@@ -303,6 +303,22 @@ def test_watch_stops_cleanly(how, db):
     assert "\x1b" not in out
 
 
+def test_a_reader_that_has_enough_is_no_error(db):
+    watching = subprocess.Popen(
+        [*WATCH, "--json"],
+        cwd=settings.BASE_DIR,
+        env=environ_of_this_database(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert watching.stdout is not None
+    watching.stdout.read(10)
+    watching.stdout.close()
+    assert watching.stderr is not None
+    assert watching.stderr.read() == b""
+    assert watching.wait(timeout=20) == 128 + signal.SIGPIPE
+
+
 def test_watch_gives_the_terminal_back(db):
     ours, theirs = pty.openpty()
     watching = subprocess.Popen(WATCH, cwd=settings.BASE_DIR, env=environ_of_this_database(), stdout=theirs)
