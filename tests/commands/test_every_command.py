@@ -32,14 +32,14 @@ COMMANDS = {
     "workers": (),
 }
 # They need no database to begin, or look at it in their own way, with tests of their own.
-BEGIN_WITHOUT_IT = {"add_site", "workers", "reconcile", "verify", "migrate_stuck_sites"}
+BEGIN_WITHOUT_IT = {"add_site", "workers", "reconcile", "verify"}
 
 
 def test_this_list_is_of_every_command():
     assert set(COMMANDS) == {name for name, app in get_commands().items() if app == "pipeline"}
 
 
-@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"reconcile", "verify", "migrate_stuck_sites"}))
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"reconcile", "verify"}))
 def test_help_has_examples(manage, capsys, name):
     assert manage(name, "--help").code == 0
     out = capsys.readouterr().out
