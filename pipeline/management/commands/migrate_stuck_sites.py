@@ -27,8 +27,8 @@ examples:
   manage.py migrate_stuck_sites
   manage.py reconcile                           # then: moves on what was taken over
 
-The whole move is in docs/migration.md. Exit code 0: done; 1: a site was left, or nothing could be done; 2: the
-database cannot be read.
+The whole move is in docs/migration.md. Exit code 0: done; 1: a site was left, or nothing could be done; 2:
+the database cannot be read.
 """
 
     def add_arguments(self, parser: CommandParser) -> None:
