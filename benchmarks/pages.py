@@ -24,7 +24,12 @@ PAGES = {
     "site page": "/admin/sites/site/city1.ca/change/",
     "failures": "/admin/pipeline/documentstate/?status__exact=failed_terminal",
     "failures of a code": "/admin/pipeline/documentstate/?code=timeout",
+    "ledger of a site": "/admin/pipeline/documentstate/?q=city77.ca",
+    "ledger, words": "/admin/pipeline/documentstate/?q=broken",
+    "ledger, no such words": "/admin/pipeline/documentstate/?q=heliport",
     "documents": "/admin/sites/document/",
+    "documents of a site": "/admin/sites/document/?q=city77.ca",
+    "documents, no such words": "/admin/sites/document/?q=heliport",
     "runs": "/admin/pipeline/run/",
 }
 

@@ -121,6 +121,7 @@ TEMPLATES = [
     }
 ]
 LANGUAGE_CODE = "en-us"
+FORMAT_MODULE_PATH = "clerk_project.formats"
 USE_TZ = True
 TIME_ZONE = env("TIME_ZONE", "UTC")
 if TIME_ZONE not in zoneinfo.available_timezones():
@@ -145,12 +146,14 @@ STORAGES = {
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 
+# SQLite keeps no comments on tables and columns. They are for PostgreSQL; nobody misses them here.
+SILENCED_SYSTEM_CHECKS = ["fields.W163", "models.W046"]
 if not DEBUG:
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = envbool("SECURE_COOKIES", True)
     SECURE_SSL_REDIRECT = envbool("SECURE_SSL_REDIRECT", False)
     SECURE_HSTS_SECONDS = envint("SECURE_HSTS_SECONDS", 0)
     # Whether the domain's other hosts are ready for HSTS is not ours to say.
-    SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
+    SILENCED_SYSTEM_CHECKS += ["security.W005", "security.W021"]
     if envbool("BEHIND_TLS_PROXY"):
         SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 

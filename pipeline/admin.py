@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin.utils import flatten_fieldsets
 from django.db import models
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
@@ -16,15 +16,18 @@ from pipeline import acts, failures, marks
 from pipeline.confirmation import Act, ActingAdmin
 from pipeline.failures import title_of
 from pipeline.models import (
+    WITHOUT_TEXT,
     DocumentState,
     Intervention,
     ReconcileRun,
     Run,
     RunStage,
+    Status,
     Webhook,
     WebhookDelivery,
 )
-from pipeline.pages import ReadOnly, TitledAdmin
+from pipeline.pages import ReadOnly, SearchedBySite, TitledAdmin
+from sites.models import Document
 
 admin.site.site_header = "Clerk"
 admin.site.site_title = "Clerk"
@@ -48,10 +51,11 @@ class RunStageInline(ReadOnly, admin.TabularInline):
 
 
 @admin.register(Run)
-class RunAdmin(ReadOnly, TitledAdmin):
+class RunAdmin(ReadOnly, SearchedBySite, TitledAdmin):
     list_display = ("number", "site_name", "how", "rank", "started_by", "started", "took", "message")
     list_filter = ("status", "priority", ("started_at", admin.DateFieldListFilter))
-    search_fields = ("=site__subdomain", "started_by")
+    search_fields = ("started_by",)
+    search_help_text = "A site's exact name, or who started it"
     fields = ("site_name", "how", "rank", "started_by", "started_at", "finished_at", "took", "message")
     readonly_fields = fields
     inlines = [RunStageInline]
@@ -83,6 +87,10 @@ class RunAdmin(ReadOnly, TitledAdmin):
         return marks.duration((run.finished_at - run.started_at).total_seconds())
 
 
+# Of each kind, by a search for words. Who has more is better served by a filter.
+MOST_FOUND = 1_000
+
+
 class ErrorCodeFilter(admin.SimpleListFilter):
     """The codes there are, with their counts, from the index of what failed."""
 
@@ -101,12 +109,25 @@ class ErrorCodeFilter(admin.SimpleListFilter):
         )
 
 
+class TextFilter(admin.SimpleListFilter):
+    """Documents that OCR is done with and that have no text all the same."""
+
+    title = "text"
+    parameter_name = "text"
+
+    def lookups(self, request: HttpRequest, model_admin: admin.ModelAdmin) -> list[tuple[str, str]]:
+        return [("none", "processed without text")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(WITHOUT_TEXT) if self.value() == "none" else queryset
+
+
 @admin.register(DocumentState)
-class LedgerAdmin(ReadOnly, ActingAdmin):
+class LedgerAdmin(ReadOnly, SearchedBySite, ActingAdmin):
     list_display = ("what", "stage", "state", "why", "tried")
     list_display_links = ("what",)
-    list_filter = ("status", "pipeline", ErrorCodeFilter)
-    search_fields = ("=site__subdomain", "document__title", "error_message")
+    list_filter = ("status", "pipeline", ErrorCodeFilter, TextFilter)
+    search_fields = ("document__title", "error_message")
     search_help_text = "A site's exact name, or words of a title or of an error"
     list_select_related = ("document",)
     ordering = ("-updated_at",)
@@ -123,7 +144,6 @@ class LedgerAdmin(ReadOnly, ActingAdmin):
             },
         ),
     )
-    change_form_template = "admin/pipeline/acting_form.html"
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         return flatten_fieldsets(self.fieldsets)
@@ -131,11 +151,24 @@ class LedgerAdmin(ReadOnly, ActingAdmin):
     def fits(self, act: Act, obj: DocumentState) -> bool:
         return acts.fits_row(act, obj)
 
+    def search_words(
+        self, request: HttpRequest, queryset: QuerySet[Any], words: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Titles among documents, errors among failures; then the rows by their keys, not by a scan."""
+        if not words:
+            return queryset, False
+        titled = Document.objects.filter(title__icontains=words).values_list("pk", flat=True)
+        failed = DocumentState.objects.filter(status__in=failures.FAILED, error_message__icontains=words)
+        found = Q(document__in=list(titled.order_by("-pk")[:MOST_FOUND]))
+        found |= Q(pk__in=list(failed.order_by().values_list("pk", flat=True)[:MOST_FOUND]))
+        return queryset.filter(found), False
+
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        groups = failures.errors_by_code()
-        return super().changelist_view(request, {"error_groups": groups, **(extra_context or {})})
+        failed = request.GET.get("status__exact") == Status.FAILED_TERMINAL or "code" in request.GET
+        context = {"title": "Failures" if failed else "Ledger", "error_groups": failures.errors_by_code()}
+        return super().changelist_view(request, {**context, **(extra_context or {})})
 
     def title_of(self, obj: DocumentState) -> str:
         return f"{obj.site_id}: {title_of(obj)} @ {obj.pipeline}"
@@ -231,10 +264,11 @@ class ReconcileRunAdmin(ReadOnly, TitledAdmin):
 
 
 @admin.register(Intervention)
-class InterventionAdmin(ReadOnly, TitledAdmin):
+class InterventionAdmin(ReadOnly, SearchedBySite, TitledAdmin):
     list_display = ("when", "by", "action", "site_name", "document", "reason", "freed")
     list_filter = ("action", "unstuck", ("at", admin.DateFieldListFilter))
-    search_fields = ("=site__subdomain", "by", "reason")
+    search_fields = ("by", "reason")
+    search_help_text = "A site's exact name, a person, or words of a reason"
     list_select_related = ("document",)
     fields = ("at", "by", "action", "site_name", "document", "reason", "unstuck", "details")
     readonly_fields = fields

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipeline.board import Hour
-from pipeline.report import Step, Timing
+from pipeline.steps import Step, Timing
 
 # The hour chart is drawn in these units and scaled by the browser.
 WIDTH, HEIGHT, LEFT, BOTTOM = 640, 200, 44, 24

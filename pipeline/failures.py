@@ -73,7 +73,7 @@ def title_of(row: DocumentState) -> str:
     if row.document is None:
         return "the whole site" if row.unit == "site" else row.unit.replace(":", " ")
     day = row.document.meeting_date or "undated"
-    return f"{row.document.meeting} {day} {row.document.kind}"
+    return f"{row.document.body or row.document.meeting} {day} {row.document.kind}"
 
 
 @dataclass(frozen=True)

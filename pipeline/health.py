@@ -41,17 +41,9 @@ def checks(totals: SiteTotals, force: Workforce) -> list[Check]:
         _queue(force),
         *_workers(force),
         _score(totals),
-        _count(
-            "stuck", totals.stuck, "has not moved for two hours", "have not moved for two hours", "reconcile"
-        ),
-        _count("attention", totals.attention, "needs a person", "need a person", "pipeline_status"),
-        _count(
-            "failed",
-            totals.failed,
-            "cannot pass its stage",
-            "cannot pass their stage",
-            "retry_failed --dry-run",
-        ),
+        _count("stuck", totals.stuck, STUCK, "reconcile"),
+        _count("attention", totals.attention, ATTENTION, "pipeline_status"),
+        _count("failed", totals.failed, FAILED, "retry_failed --dry-run"),
         _reconcile(totals),
         _disk(),
         _sources(),
@@ -105,12 +97,17 @@ def _score(totals: SiteTotals) -> Check:
     return Check("score", level, message, "reconcile" if level else "")
 
 
-def _count(name: str, count: int, one: str, many: str, command: str) -> Check:
+# What is said of no site, of one, and of several.
+STUCK = ("no site stands still", "has not moved for two hours", "have not moved for two hours")
+ATTENTION = ("no site needs a person", "needs a person", "need a person")
+FAILED = ("every site can pass its stage", "cannot pass its stage", "cannot pass their stage")
+
+
+def _count(name: str, count: int, words: tuple[str, str, str], command: str) -> Check:
+    none, one, many = words
     if not count:
-        return Check(name, Level.OK, f"no site {one}")
-    return Check(
-        name, Level.DEGRADED, f"{count} site {one}" if count == 1 else f"{count} sites {many}", command
-    )
+        return Check(name, Level.OK, none)
+    return Check(name, Level.DEGRADED, f"1 site {one}" if count == 1 else f"{count:,} sites {many}", command)
 
 
 def _reconcile(totals: SiteTotals) -> Check:

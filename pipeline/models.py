@@ -119,6 +119,10 @@ class Intervention(models.Model):
         return f"{self.action} {self.site_id or ''} by {self.by or 'unknown'}"
 
 
+# Done, and yet with nothing to show. OCR fails such a document (`no_text`), so there should be none.
+WITHOUT_TEXT = Q(pipeline=Stage.OCR.value, status=Status.PROCESSED.value, facts__characters=0)
+
+
 class DocumentState(models.Model):
     """One ledger row: what happened to one document (or one unit of a site) in one stage."""
 
@@ -209,6 +213,7 @@ class DocumentState(models.Model):
                 name="idx_dps_failed",
                 condition=Q(status__in=["failed_retryable", "failed_terminal"]),
             ),
+            NamedIndex(fields=["site"], name="idx_dps_without_text", condition=WITHOUT_TEXT),
         ]
 
     def __str__(self) -> str:

@@ -7,11 +7,12 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from pipeline import failures, health, reasons, report, workforce
+from pipeline import failures, health, reasons, report, steps, workforce
 from pipeline.failures import ErrorGroup, Failure
 from pipeline.health import Check, Level
 from pipeline.reasons import Standstill
-from pipeline.report import ALL, DOCUMENT_STATUSES, Counts, Documents, Filters, SiteTotals, Step
+from pipeline.report import ALL, DOCUMENT_STATUSES, Counts, Documents, Filters, SiteTotals
+from pipeline.steps import Step
 from pipeline.workforce import Workforce
 from sites.models import STUCK_AFTER, Site
 
@@ -56,7 +57,7 @@ def look(filters: Filters = ALL, limit: int = SHOWN, counts: Counts | None = Non
         filters=filters,
         sites=totals,
         documents=report.documents(counts, filters),
-        steps=report.steps(counts, filters),
+        steps=steps.steps(counts, filters),
         failures=failures.recent_failures(filters, limit),
         errors=failures.errors_by_code(filters, limit),
         standstills=standstills(filters, force, limit),

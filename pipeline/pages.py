@@ -5,9 +5,12 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.core.paginator import Paginator
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import cached_property
 from django.utils.text import capfirst
+
+from sites.models import Site
 
 MOST = 10_000
 
@@ -22,7 +25,9 @@ class BoundedPaginator(Paginator):
 
 
 class ReadOnly:
-    """What the pipeline writes, people only read."""
+    """What the pipeline writes, people only read. Nobody edits it, so it has no history of edits."""
+
+    change_form_template: Any = "admin/pipeline/acting_form.html"
 
     def has_add_permission(self, *arguments: Any) -> bool:
         return False
@@ -32,6 +37,23 @@ class ReadOnly:
 
     def has_delete_permission(self, *arguments: Any) -> bool:
         return False
+
+
+class SearchedBySite:
+    """A site's exact name finds its rows by their index. Only what is no site is looked for as words."""
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        name = search_term.strip()
+        if name and Site.objects.filter(pk=name).exists():
+            return queryset.filter(site_id=name), False
+        return self.search_words(request, queryset, name)
+
+    def search_words(
+        self, request: HttpRequest, queryset: QuerySet[Any], words: str
+    ) -> tuple[QuerySet[Any], bool]:
+        return super().get_search_results(request, queryset, words)  # type: ignore[misc]
 
 
 class TitledAdmin(admin.ModelAdmin):

@@ -1,6 +1,6 @@
 """Why a site does not move: read from the ledger, the run and the queue, for many sites at once."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -166,7 +166,3 @@ def _clock(moment: datetime) -> str:
     """14:05, with the day where it is not today."""
     local, today = timezone.localtime(moment), timezone.localdate()
     return f"{local:%H:%M}" if local.date() == today else f"{local:%Y-%m-%d %H:%M}"
-
-
-def by_site(standstills: Iterable[Standstill]) -> Mapping[str, Standstill]:
-    return {standstill.site_id: standstill for standstill in standstills}

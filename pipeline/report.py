@@ -1,18 +1,14 @@
-"""Numbers for `pipeline_status` and the dashboard: a fixed number of grouped queries, however many sites."""
+"""Sites and documents in numbers: a fixed number of grouped queries, however many there are."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import date, datetime
-from statistics import quantiles
+from datetime import date
 
-from django.db.models import Count, Min, Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
-from pipeline.models import DocumentState, Run, RunStage, Status
+from pipeline.models import DocumentState, Run, Status
 from sites.models import STUCK_AFTER, WORK_STAGES, Document, Site, Stage
 
-# Timings are of the latest work, not of all that ever was: that is what tells how it goes now.
-SAMPLE = 500
 DOCUMENT_STATUSES = ("pending", "processing", "completed", "failed", "skipped")
 LEFT_OUT = ~Q(skip_reason="") | Q(superseded_at__isnull=False)
 
@@ -154,96 +150,3 @@ def documents(counts: Counts, filters: Filters = ALL) -> Documents:
     failed, busy = count(Status.FAILED_TERMINAL), count(Status.IN_PROGRESS)
     pending = sum(by_kind.values()) - skipped - completed - failed - busy
     return Documents(by_kind, max(pending, 0), busy, completed, failed, skipped)
-
-
-# ---- Steps --------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Timing:
-    median: float | None
-    p95: float | None
-    sample: int
-
-
-@dataclass(frozen=True)
-class Step:
-    """One stage of the ledger."""
-
-    stage: str
-    pending: int
-    in_progress: int
-    processed: int
-    failed_retryable: int
-    failed_terminal: int
-    next_retry_at: datetime | None
-    job_seconds: Timing
-    stage_seconds: Timing
-
-    @property
-    def total(self) -> int:
-        return self.pending + self.in_progress + self.processed + self.failed_retryable + self.failed_terminal
-
-    @property
-    def percent(self) -> float:
-        return 100 * self.processed / self.total if self.total else 0.0
-
-    @property
-    def waiting(self) -> int:
-        return self.pending + self.in_progress + self.failed_retryable
-
-    @property
-    def share(self) -> float:
-        """What has ended, of 1."""
-        return (self.processed + self.failed_terminal) / self.total if self.total else 0.0
-
-    @property
-    def failed_share(self) -> float:
-        return self.failed_terminal / self.total if self.total else 0.0
-
-    @property
-    def failure_percent(self) -> float | None:
-        ended = self.processed + self.failed_terminal
-        return 100 * self.failed_terminal / ended if ended else None
-
-
-def steps(counts: Counts, filters: Filters = ALL) -> list[Step]:
-    rows = filters.of_ledger(DocumentState.objects.order_by())
-    # Naming every stage, too, lets the index by stage and status answer.
-    retries = rows.filter(pipeline__in=WORK_STAGES, status=Status.FAILED_RETRYABLE).values_list("pipeline")
-    next_retry = dict(retries.annotate(Min("retry_at")))
-    return [
-        Step(
-            stage=stage.value,
-            **{status.value: counts.get((stage, status), 0) for status in Status},
-            next_retry_at=next_retry.get(stage),
-            job_seconds=job_seconds(rows, stage),
-            stage_seconds=stage_seconds(stage, filters.sites),
-        )
-        for stage in WORK_STAGES
-        if not filters.stages or stage in filters.stages
-    ]
-
-
-def job_seconds(rows: QuerySet[DocumentState], stage: Stage) -> Timing:
-    latest = rows.filter(pipeline=stage, status=Status.PROCESSED, last_attempt_at__isnull=False)
-    facts = latest.order_by("-last_attempt_at").values_list("facts", flat=True)[:SAMPLE]
-    return timing(fact["seconds"] for fact in facts if "seconds" in fact)
-
-
-def stage_seconds(stage: Stage, sites: tuple[str, ...] = ()) -> Timing:
-    """From the opening of the stage to its end, over the latest runs that had work in it."""
-    ended = RunStage.objects.filter(stage=stage, finished_at__isnull=False, total__gt=0)
-    if sites:
-        ended = ended.filter(run__site_id__in=sites)
-    times = ended.order_by("-finished_at").values_list("opened_at", "finished_at")[:SAMPLE]
-    return timing((finished - opened).total_seconds() for opened, finished in times if finished)
-
-
-def timing(seconds: Iterable[float]) -> Timing:
-    values = sorted(seconds)
-    if len(values) < 2:
-        only = values[0] if values else None
-        return Timing(only, only, len(values))
-    cuts = quantiles(values, n=20, method="inclusive")
-    return Timing(round(cuts[9], 3), round(cuts[18], 3), len(values))

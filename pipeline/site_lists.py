@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from django.db import transaction
@@ -98,6 +99,11 @@ def _source_cells(source: Source) -> dict[str, Any]:
 
 
 # ---- In -----------------------------------------------------------------------------------------------
+
+
+def format_of(file: Path) -> str:
+    """By its name: `csv`, and JSON for anything else."""
+    return "csv" if file.suffix.lower() == ".csv" else "json"
 
 
 def read_json(text: str) -> list[Record]:

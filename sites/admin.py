@@ -19,7 +19,7 @@ from pipeline.admin import site_link
 from pipeline.confirmation import Act, ActingAdmin
 from pipeline.interventions import FAILED
 from pipeline.models import DocumentState, Run
-from pipeline.pages import ReadOnly, TitledAdmin
+from pipeline.pages import ReadOnly, SearchedBySite, TitledAdmin
 from sites.models import WORK_STAGES, Document, Site, Source
 
 FAILURES = sum((F(f"{stage}_failed") for stage in WORK_STAGES), Value(0))
@@ -139,7 +139,7 @@ class SiteAdmin(ActingAdmin):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         site = Site.objects.filter(pk=object_id).first()
-        context = {"report": site_report.look(site)} if site else {}
+        context = {"report": site_report.look(site), "show_save_and_add_another": False} if site else {}
         return super().change_view(request, object_id, form_url, {**context, **(extra_context or {})})
 
     def save_model(self, request: HttpRequest, obj: Site, form: Any, change: bool) -> None:
@@ -191,10 +191,11 @@ class SiteAdmin(ActingAdmin):
 
 
 @admin.register(Source)
-class SourceAdmin(TitledAdmin):
+class SourceAdmin(SearchedBySite, TitledAdmin):
     list_display = ("url", "site_name", "platform", "enabled", "listed", "last_count", "warning")
     list_filter = ("enabled", "platform", ("warning", admin.EmptyFieldListFilter))
-    search_fields = ("=site__subdomain", "url")
+    search_fields = ("url",)
+    search_help_text = "A site's exact name, or part of an address"
     form = SourceForm
     autocomplete_fields = ("site",)
     readonly_fields = ("cursor", "last_listed_at", "last_count", "warning", "created_at")
@@ -245,15 +246,15 @@ class SkippedFilter(admin.SimpleListFilter):
 
 
 @admin.register(Document)
-class DocumentAdmin(ReadOnly, ActingAdmin):
+class DocumentAdmin(ReadOnly, SearchedBySite, ActingAdmin):
     list_display = ("what", "site_name", "kind", "meeting_date", "overall", "pages", "skip_reason")
+    list_display_links = ("what",)
     list_filter = ("kind", SkippedFilter)
-    search_fields = ("=site__subdomain", "title", "meeting")
+    search_fields = ("title", "meeting")
     search_help_text = "A site's exact name, or words of a title or a body"
     ordering = ("-id",)
     inlines = [LedgerInline]
     acts = acts.DOCUMENT_ACTS
-    change_form_template = "admin/pipeline/acting_form.html"
     fieldsets = (
         (None, {"fields": ("site_name", "title", "body", "meeting_date", "kind", "overall", "skip_reason")}),
         ("The file", {"fields": ("link", "path", "content_type", "size", "pages", "sha256", "fetched_at")}),
@@ -273,8 +274,9 @@ class DocumentAdmin(ReadOnly, ActingAdmin):
         return acts.fits_document(act, obj)
 
     @admin.display(description="document")
-    def what(self, document: Document) -> str:
-        return document.title or f"{document.meeting} {document.meeting_date or 'undated'}"
+    def what(self, document: Document) -> SafeString:
+        name = document.body or document.meeting
+        return format_html('{}<br><small class="quiet">{}</small>', name, document.title)
 
     @admin.display(description="site", ordering="site")
     def site_name(self, document: Document) -> SafeString:

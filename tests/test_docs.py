@@ -1,5 +1,6 @@
 """What the documents name must exist: commands, make targets, files, environment variables."""
 
+import math
 import re
 from pathlib import Path
 
@@ -35,6 +36,21 @@ def test_every_command_of_ours_is_named_in_the_readme() -> None:
     assert ours - names(r"manage\.py ([a-z_]+)", ROOT / "README.md") == set()
 
 
+def test_every_command_of_ours_has_its_exit_codes_in_the_guide() -> None:
+    ours = {name for name, app in get_commands().items() if app == "pipeline"}
+    rows = re.findall(
+        r"^\| (`[a-z_]+`(?:, `[a-z_]+`)*) \|", (ROOT / "docs/commands.md").read_text(), re.MULTILINE
+    )
+
+    assert ours <= set(re.findall(r"`([a-z_]+)`", " ".join(rows)))
+
+
+def test_every_guide_is_linked_from_the_readme() -> None:
+    linked = set(re.findall(r"\]\(docs/([a-z-]+\.md)", README))
+
+    assert linked == {path.name for path in (ROOT / "docs").glob("*.md")}
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_make_target_named_exists(document: Path) -> None:
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
@@ -56,3 +72,12 @@ def test_the_readme_lists_every_environment_variable_of_the_settings() -> None:
 
     assert read - listed == set(), "in settings.py, not in the README's table"
     assert listed - read == set(), "in the README's table, not in settings.py"
+
+
+def test_the_defaults_in_the_readme_are_those_of_the_settings() -> None:
+    settings = (ROOT / "clerk_project" / "settings.py").read_text()
+    numbers = re.findall(r"env(?:int|number)\(\s*\"([A-Z_]+)\",\s*([\d *]+)", settings)
+    listed = dict(re.findall(r"^\| `([A-Z_]+)` \| (\d+) \|", README, re.MULTILINE))
+
+    assert numbers
+    assert listed == {name: str(math.prod(map(int, default.split("*")))) for name, default in numbers}

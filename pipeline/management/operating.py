@@ -2,11 +2,16 @@
 
 import argparse
 import getpass
+import os
+import signal
+import sys
 from collections.abc import Callable, Iterable
+from datetime import date
 from typing import Any, NoReturn
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser, DjangoHelpFormatter
 from django.db import InterfaceError, OperationalError, ProgrammingError
+from redis.exceptions import RedisError
 
 from pipeline import interventions
 from pipeline.flow import Refused
@@ -16,6 +21,7 @@ from pipeline.queue import QueueUnavailable
 from sites.models import WORK_STAGES, Site
 
 FAILED, COULD_NOT = 1, 2
+MEND_DATABASE = "check DATABASE_URL, and run `manage.py migrate` if it is new"
 STAGES = [stage.value for stage in WORK_STAGES]
 PRIORITIES = {priority.label: priority.value for priority in Run.Priority}
 
@@ -39,15 +45,44 @@ class OperatorCommand(BaseCommand):
             return super().execute(*args, **options)
         except QueueUnavailable as error:
             raise CommandError(str(error), returncode=COULD_NOT) from error
+        except BrokenPipeError:  # `… | head` has enough
+            # Python would complain once more when it empties what is left in the pipe at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(128 + signal.SIGPIPE)
+        except RedisError as error:  # it went away in the middle
+            raise CommandError(f"Redis does not answer: {error}", returncode=COULD_NOT) from error
         except (OperationalError, InterfaceError, ProgrammingError) as error:
-            message = f"the database cannot be read ({str(error).strip()}); is it there, and migrated?"
+            message = f"the database cannot be read ({str(error).strip()}); {MEND_DATABASE}"
             raise CommandError(message, returncode=COULD_NOT) from error
 
 
 def add_operator(parser: CommandParser) -> None:
     who = parser.add_argument_group("for the record")
-    who.add_argument("--by", default=getpass.getuser(), help="who acts (default: you, as %(default)s)")
+    who.add_argument("--by", default=_this_user(), help="who acts (default: you, as %(default)s)")
     who.add_argument("--reason", default="", help="why, for whoever looks at it later")
+
+
+def whole_number(least: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number, at least {least}")
+        return int(text)
+
+    return read
+
+
+def day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no day; expected YYYY-MM-DD") from error
+
+
+def _this_user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a number without a name, as containers have them
+        return f"user {os.getuid()}"
 
 
 def known_sites(names: Iterable[str]) -> list[str]:
@@ -62,8 +97,8 @@ def known_sites(names: Iterable[str]) -> list[str]:
 
 def _unknown(name: str) -> NoReturn:
     like = Site.objects.filter(subdomain__icontains=name.split(".")[0]).values_list("pk", flat=True)[:5]
-    hint = f"; did you mean {', '.join(like)}?" if like else ""
-    raise CommandError(f"there is no site {name!r}{hint}", returncode=COULD_NOT)
+    hint = f"did you mean {', '.join(like)}?" if like else "`manage.py export_sites` lists them"
+    raise CommandError(f"there is no site {name!r}; {hint}", returncode=COULD_NOT)
 
 
 class SiteActCommand(OperatorCommand):

@@ -9,7 +9,8 @@ from rich.text import Text
 from pipeline.health import Level
 from pipeline.management.screen import ago, bar, clock, duration, grid, percent
 from pipeline.overview import LEVELS, Overview
-from pipeline.report import DOCUMENT_STATUSES, Step
+from pipeline.report import DOCUMENT_STATUSES
+from pipeline.steps import Ages, Step, Timing
 
 STYLES = {Level.OK: "green", Level.NOTE: "cyan", Level.DEGRADED: "yellow", Level.UNHEALTHY: "bold red"}
 STATUS_STYLES = {
@@ -30,6 +31,8 @@ def _sections(screen: Console, overview: Overview) -> Iterator[RenderableType]:
     yield _totals(overview)
     yield _statuses(screen, overview)
     yield _steps(screen, overview)
+    if any(step.waiting for step in overview.steps):
+        yield _waiting(overview)
     if overview.failures:
         yield _failures(overview)
     if overview.standstills:
@@ -86,11 +89,17 @@ def _statuses(screen: Console, overview: Overview) -> Table:
 
 
 def _steps(screen: Console, overview: Overview) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", title="")
-    for name in ("Step", "", "", "done/total", "failed", "waiting", "job p50/p95", "stage p50/p95"):
-        table.add_column(name, justify="left" if name in ("Step", "") else "right", no_wrap=True)
+    table = _columns("Step", "", "", "done/total", "failed", "no text", "job p50/p95", "stage p50/p95")
     for step in overview.steps:
         table.add_row(*_step(screen, step))
+    return table
+
+
+def _columns(*names: str) -> Table:
+    """Words to the left, numbers to the right."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for number, name in enumerate(names):
+        table.add_column(name, justify="right" if number and name else "left", no_wrap=True)
     return table
 
 
@@ -101,10 +110,33 @@ def _step(screen: Console, step: Step) -> tuple[RenderableType, ...]:
         percent(step.processed, step.total),
         f"{step.processed:,}/{step.total:,}",
         Text(f"{step.failed_terminal:,}", "red" if step.failed_terminal else "dim"),
-        f"{step.waiting:,}",
-        f"{duration(step.job_seconds.median)} / {duration(step.job_seconds.p95)}",
-        f"{duration(step.stage_seconds.median)} / {duration(step.stage_seconds.p95)}",
+        "-" if step.without_text is None else f"{step.without_text:,}",
+        _spread(step.job_seconds),
+        _spread(step.stage_seconds),
     )
+
+
+def _spread(timing: Timing | Ages) -> str:
+    return f"{duration(timing.median)} / {duration(timing.p95)}"
+
+
+def _waiting(overview: Overview) -> Table:
+    """Only of the steps in which something waits."""
+    table = _columns(
+        "Waiting", "pending", "for p50/p95", "in progress", "to retry", "failed p50/p95 ago", "next retry"
+    )
+    for step in overview.steps:
+        if step.waiting:
+            table.add_row(
+                step.stage,
+                f"{step.pending:,}",
+                _spread(step.pending_age) if step.pending else "",
+                f"{step.in_progress:,}",
+                f"{step.failed_retryable:,}",
+                _spread(step.retry_age) if step.failed_retryable else "",
+                clock(step.next_retry_at) if step.next_retry_at else "",
+            )
+    return table
 
 
 def _failures(overview: Overview) -> Table:

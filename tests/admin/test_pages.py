@@ -59,19 +59,7 @@ def test_every_page_opens(as_, ended, group):
     assert client.get(reverse("admin:sites_site_live", args=[ended.pk])).status_code == 200
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        *(
-            f"condition={name}"
-            for name in ("attention", "failed", "stuck", "failures", "running", "paused", "never")
-        ),
-        "current_stage__exact=completed",
-        "q=alam",
-        "q=nothing",
-    ],
-)
-def test_the_list_of_sites_is_filtered_and_searched(as_, ended, make_site, run_jobs, query):
+def test_the_list_of_sites_is_filtered_and_searched(as_, ended, make_site, run_jobs):
     flow.start(make_site("failed.ca", titles=["bad"]).pk)
     run_jobs()
     make_site("never.ca")
@@ -91,8 +79,38 @@ def test_the_list_of_sites_is_filtered_and_searched(as_, ended, make_site, run_j
         "q=alam": {"alameda.ca"},
         "q=nothing": set(),
     }
-    page = as_("viewer").get(f"{reverse('admin:sites_site_changelist')}?{query}")
-    assert {site.pk for site in page.context["cl"].result_list} == expected[query]
+    viewer, address = as_("viewer"), reverse("admin:sites_site_changelist")
+    pages = {query: viewer.get(f"{address}?{query}").context["cl"].result_list for query in expected}
+    assert {query: {site.pk for site in sites} for query, sites in pages.items()} == expected
+
+
+def test_the_ledger_is_searched_by_site_title_and_error(as_, ended, make_site, make_documents):
+    make_documents(make_site("berkeley.ca"), ["A letter to alameda.ca"])
+    broken = DocumentState.objects.get(error_code="corrupt")
+    expected = {
+        "alameda.ca": set(DocumentState.objects.filter(site=ended)),
+        "letter": set(DocumentState.objects.filter(site_id="berkeley.ca")),
+        "PDF is broken": {broken},
+        "zebra": set(),
+    }
+    viewer, address = as_("viewer"), reverse("admin:pipeline_documentstate_changelist")
+    pages = {words: viewer.get(address, {"q": words}).context["cl"].result_list for words in expected}
+    assert {words: set(rows) for words, rows in pages.items()} == expected
+
+
+def test_a_site_s_page_says_what_is_wrong_with_its_source(as_, ended):
+    ended.sources.update(warning="it used to list documents and now lists none")
+    page = as_("viewer").get(reverse("admin:sites_site_change", args=[ended.pk])).content.decode()
+    assert "it used to list documents and now lists none" in page
+
+
+def test_the_ledger_finds_what_is_processed_without_text(as_, ended):
+    row = DocumentState.objects.get(pipeline="ocr", status="processed")
+    DocumentState.objects.filter(pk=row.pk).update(facts={"characters": 0})
+    client = as_("viewer")
+    assert "?text=none" in client.get("/").content.decode()
+    page = client.get(f"{reverse('admin:pipeline_documentstate_changelist')}?text=none")
+    assert list(page.context["cl"].result_list) == [row]
 
 
 def test_a_stranger_is_sent_to_the_login_and_staff_without_the_right_is_refused(client, as_):

@@ -1,11 +1,12 @@
 """Commands as a shell calls them: what they print, and the code they end with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr
 from dataclasses import dataclass
 from io import StringIO
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError, call_command, load_command_class
 
 from pipeline import flow
 from sites.models import Site
@@ -20,11 +21,15 @@ class Ran:
 
 @pytest.fixture
 def manage() -> Callable[..., Ran]:
-    def run(*arguments: str) -> Ran:
+    def run(name: str, *arguments: str) -> Ran:
         out, err = StringIO(), StringIO()
         code = 0
+        command = load_command_class("pipeline", name)
+        # Wrong arguments end it as they do in a shell.
+        command._called_from_command_line = True  # type: ignore[attr-defined]
         try:
-            call_command(*arguments, stdout=out, stderr=err)
+            with redirect_stderr(err):
+                call_command(command, *arguments, stdout=out, stderr=err)
         except CommandError as error:
             code = error.returncode
             err.write(str(error))
@@ -52,3 +57,12 @@ def in_ocr(make_site, trivial_jobs, run_jobs) -> Site:
     run_jobs(only="fetch")
     run_jobs(only="high")
     return Site.objects.get(pk=site.pk)
+
+
+@pytest.fixture
+def no_redis(settings) -> Iterator[None]:
+    for queue in settings.RQ_QUEUES.values():
+        queue["URL"] = "redis://127.0.0.1:1/0"
+    yield
+    for queue in settings.RQ_QUEUES.values():
+        queue["URL"] = settings.REDIS_URL

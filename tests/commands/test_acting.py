@@ -238,33 +238,3 @@ def a_worker():
     worker.register_birth()
     yield worker
     worker.register_death()
-
-
-@pytest.fixture
-def no_redis(settings):
-    for queue in settings.RQ_QUEUES.values():
-        queue["URL"] = "redis://127.0.0.1:1/0"
-    yield
-    for queue in settings.RQ_QUEUES.values():
-        queue["URL"] = settings.REDIS_URL
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "pipeline_status",
-        "retry_failed",
-        "run_pipeline",
-        "pause_site",
-        "resume_site",
-        "cancel_run",
-        "unstick_site",
-        "skip_document",
-        "health",
-    ],
-)
-def test_help_has_examples(manage, capsys, name):
-    assert manage(name, "--help").code == 0
-    out = capsys.readouterr().out
-    assert "examples:\n" in out
-    assert f"  manage.py {name}" in out

@@ -138,6 +138,8 @@ def test_a_skipped_document_is_skipped_and_not_failed(manage, ended):
         (("--site", "alameda"), "did you mean alameda.ca?"),
         (("--start-date", "2024-02-01", "--end-date", "2024-01-01"), "after --end-date"),
         (("--watch", "0"), "at least 0.1 seconds"),
+        (("--start-date", "2024-13-01"), "'2024-13-01' is no day; expected YYYY-MM-DD"),
+        (("--limit", "0"), "'0': expected a whole number, at least 1"),
     ],
 )
 def test_what_cannot_be_asked_ends_with_2(manage, make_site, arguments, says):
@@ -145,6 +147,46 @@ def test_what_cannot_be_asked_ends_with_2(manage, make_site, arguments, says):
     ran = manage("pipeline_status", *arguments)
     assert ran.code == 2
     assert says in ran.err
+
+
+# ---- What waits, and for how long ---------------------------------------------------------------------
+
+
+def waiting_for(minutes: range, documents: list[Document], status: str) -> None:
+    """A ledger row in OCR for each of the documents, that has waited for so many minutes."""
+    now = timezone.now()
+    moments = [now - timedelta(minutes=number) for number in minutes]
+    DocumentState.objects.bulk_create(
+        DocumentState(
+            site_id=document.site_id,
+            document=document,
+            pipeline="ocr",
+            status=status,
+            created_at=moment,
+            updated_at=now,
+            last_attempt_at=moment,
+            error_code="http_503",
+        )
+        for document, moment in zip(documents, moments, strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("status_", "field"), [("pending", "pending_age"), ("failed_retryable", "retry_age")], ids=str
+)
+def test_a_step_says_for_how_long_its_rows_have_waited(manage, make_site, make_documents, status_, field):
+    waiting_for(range(100), make_documents(make_site(), ["x"] * 100), status_)
+    fetch, ocr = status(manage)["steps"][:2]
+    ages = {name: round(seconds / 60) for name, seconds in ocr[field].items()}
+    assert ages == {"median": 49, "p95": 94, "oldest": 99}
+    assert fetch[field] == {"median": None, "p95": None, "oldest": None}
+    assert re.search(r"49 min / 94 min", manage("pipeline_status").out)
+
+
+def test_a_document_that_is_processed_and_has_no_text_is_counted(manage, ended):
+    assert [step["without_text"] for step in status(manage)["steps"]] == [None, 0, None, None, None]
+    DocumentState.objects.filter(pipeline="ocr", status="processed").update(facts={"characters": 0})
+    assert status(manage, "--stage", "ocr")["steps"][0]["without_text"] == 1
 
 
 # ---- Why a site does not move -------------------------------------------------------------------------
@@ -259,6 +301,22 @@ def test_watch_stops_cleanly(how, db):
     out, err = watching.communicate(timeout=20)
     assert (watching.returncode, err) == (0, "")
     assert "\x1b" not in out
+
+
+def test_a_reader_that_has_enough_is_no_error(db):
+    watching = subprocess.Popen(
+        [*WATCH, "--json"],
+        cwd=settings.BASE_DIR,
+        env=environ_of_this_database(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert watching.stdout is not None
+    watching.stdout.read(10)
+    watching.stdout.close()
+    assert watching.stderr is not None
+    assert watching.stderr.read() == b""
+    assert watching.wait(timeout=20) == 128 + signal.SIGPIPE
 
 
 def test_watch_gives_the_terminal_back(db):

@@ -1,28 +1,48 @@
+"""Add a site from the address at which it publishes."""
+
 import json
 from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from pipeline import intake
 from pipeline.errors import PipelineError
 from pipeline.intake import Preview
+from pipeline.management.operating import COULD_NOT, OperatorCommand
 from pipeline.work.fetch.refs import DocRef
 
+ABOUT = {
+    "name": "e.g. Alameda",
+    "state": "US state, two letters",
+    "kind": "city, county, school board …",
+    "country": "e.g. US",
+    "time_zone": "e.g. America/Los_Angeles",
+}
 
-class Command(BaseCommand):
+
+class Command(OperatorCommand):
     help = "Recognise what publishes the records at URL, show what would be fetched, and add the site."
+    examples = """\
+examples:
+  manage.py add_site https://www.springfield.gov/meetings --dry-run    # what is it, what would be fetched?
+  manage.py add_site https://www.springfield.gov/meetings --subdomain springfield.il --state IL
+  manage.py add_site https://springfield.iqm2.com --subdomain springfield.il    # a second source
+  manage.py add_site https://www.springfield.gov/old --platform generic --option match=minutes
+
+The platforms and their options are in docs/fetchers.md. Exit code 0: added, or shown; 1: nothing was added.
+"""
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("url")
+        parser.add_argument("url", metavar="URL", help="a page that lists meetings or their documents")
         parser.add_argument(
             "--subdomain", default="", help="the site's key, e.g. alameda.ca; made from URL if absent"
         )
-        for name in ("name", "state", "kind", "country", "time_zone"):
-            parser.add_argument(f"--{name.replace('_', '-')}", default="")
-        parser.add_argument("--start-year", type=int)
+        for name, what in ABOUT.items():
+            parser.add_argument(f"--{name.replace('_', '-')}", default="", help=what)
+        parser.add_argument("--start-year", type=int, help="how far back its documents are fetched")
         parser.add_argument("--platform", default="", help="do not guess, use this fetcher")
         parser.add_argument(
             "--option", action="append", default=[], metavar="NAME=VALUE", help="for --platform"
@@ -31,9 +51,11 @@ class Command(BaseCommand):
             "--every", action="store_true", help="add every platform found, not only the likeliest"
         )
         parser.add_argument("--dry-run", action="store_true", help="only show, save nothing")
-        parser.add_argument("--json", action="store_true")
+        parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
 
     def handle(self, *, url: str, subdomain: str, state: str, dry_run: bool, **options: Any) -> str:
+        if not options["platform"] and not url.startswith(("http://", "https://")):
+            raise CommandError(f"{url!r} is no address; expected https://…", returncode=COULD_NOT)
         previews = self._look(url, options["platform"], options["option"], timezone.localdate())
         picked = intake.chosen(previews, options["every"])
         name = subdomain or intake.suggest_subdomain(url, state)

@@ -1,18 +1,28 @@
 """`manage.py build_full_db`: one database over all sites."""
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from pipeline.work.full_database import build_full_database
+from pipeline.management.operating import COULD_NOT, OperatorCommand
+from pipeline.work.full_database import Built, build_full_database
 from sites.models import Site
 from sites.storage import SiteFiles
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Build one searchable database over all sites that are compiled, beside the deployed ones."
+    examples = """\
+examples:
+  manage.py build_full_db
+  manage.py build_full_db --output /srv/records/all.db    # from cron, after the nightly runs
+
+Exit code 0: built, without the sites that are named as not compiled yet; 2: could not build, and the file
+that was there is as it was.
+"""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -21,8 +31,16 @@ class Command(BaseCommand):
 
     def handle(self, *, output: Path | None, **options: Any) -> str:
         output = output or Path(settings.DEPLOY_DIR) / "all.db"
-        sites = Site.objects.order_by("pk").values_list("pk", flat=True).iterator()
-        built = build_full_database(output, ((site_id, SiteFiles.of(site_id).database) for site_id in sites))
+        built = self._build(output)
         for site_id in built.skipped:
             self.stdout.write(f"{site_id}: not compiled yet, left out")
         return f"{output}: {built.pages} pages of {built.sites} sites in {built.seconds:.1f} s"
+
+    def _build(self, output: Path) -> Built:
+        sites = Site.objects.order_by("pk").values_list("pk", flat=True).iterator()
+        try:
+            return build_full_database(
+                output, ((site_id, SiteFiles.of(site_id).database) for site_id in sites)
+            )
+        except (OSError, sqlite3.Error) as error:
+            raise CommandError(f"{output} cannot be built: {error}", returncode=COULD_NOT) from error

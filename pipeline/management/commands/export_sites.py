@@ -1,24 +1,38 @@
+"""Every site and its sources, as a file."""
+
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from pipeline import site_lists
+from pipeline.management.operating import COULD_NOT, OperatorCommand
 from sites.models import Site
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Write every site and its sources as CSV (a line a source) or JSON."
+    examples = """\
+examples:
+  manage.py export_sites sites.csv
+  manage.py export_sites sites.json
+  manage.py export_sites --format csv | head    # to the standard output
+
+Exit code 0: written; 2: the file cannot be written.
+"""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", nargs="?", type=Path, help="where to; the standard output if absent")
         parser.add_argument("--format", choices=("csv", "json"), help="told from the file's name if absent")
 
     def handle(self, *, file: Path | None, format: str | None, **options: Any) -> str | None:
-        as_csv = (format or (file.suffix[1:] if file else "json")) == "csv"
+        as_csv = (format or (site_lists.format_of(file) if file else "json")) == "csv"
         sites = Site.objects.prefetch_related("sources")
         text = site_lists.export_csv(sites) if as_csv else site_lists.export_json(sites)
         if file is None:
             return text.rstrip("\n")
-        file.write_text(text, encoding="utf-8")
+        try:
+            file.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise CommandError(f"{file} cannot be written: {error.strerror}", returncode=COULD_NOT) from error
         return f"Wrote {sites.count()} sites to {file}"

@@ -2,29 +2,44 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from pipeline import records
+from pipeline.errors import PipelineError
+from pipeline.management.operating import FAILED, OperatorCommand, known_sites
 from sites.models import Site
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = (
         "Read the facts of every document again that were found by other rules than today's, or in another "
         "text. Nothing is published: the site's next deploy does that."
     )
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--site", action="append", help="only this site; may be given again")
+    examples = """\
+examples:
+  manage.py extract_facts                        # after an upgrade with new rules
+  manage.py extract_facts --site alameda.ca
 
-    def handle(self, *, site: list[str] | None, **options: Any) -> str:
-        sites = Site.objects.filter(pk__in=site) if site else Site.objects.all()
-        unknown = sorted(set(site or ()) - {each.pk for each in sites})
-        if unknown:
-            raise CommandError(f"there is no site {', '.join(unknown)}")
-        anew = total = 0
-        for each in sites.order_by("pk"):
-            for document in records.read_documents(each.pk):
-                anew += not records.extract_document(document).cached
+Exit code 0: all facts are up to date; 1: some documents could not be read, and are named.
+"""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--site", action="append", default=[], metavar="SITE", help="only this one; repeat"
+        )
+
+    def handle(self, *, site: list[str], **options: Any) -> None:
+        wanted = known_sites(site) or Site.objects.order_by("pk").values_list("pk", flat=True)
+        anew = total = failed = 0
+        for site_id in wanted:
+            for document in records.read_documents(site_id):
                 total += 1
-        return f"{anew} of {total} documents read anew"
+                try:
+                    anew += not records.extract_document(document).cached
+                except PipelineError as error:  # the rest can be read all the same
+                    failed += 1
+                    self.stderr.write(f"{document} (document {document.pk}): {error.code}: {error}")
+        self.stdout.write(f"{anew} of {total} documents read anew")
+        if failed:
+            raise CommandError(f"{failed} of {total} documents could not be read", returncode=FAILED)

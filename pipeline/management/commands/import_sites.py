@@ -1,30 +1,45 @@
+"""Many sites at once, from a file."""
+
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from pipeline import site_lists
+from pipeline.management.operating import COULD_NOT, FAILED, OperatorCommand
 from pipeline.site_lists import BadList
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Add and update sites and their sources from a CSV or JSON file, all of it or nothing."
+    examples = """\
+examples:
+  manage.py export_sites sites.csv               # what it should look like
+  manage.py import_sites sites.csv --dry-run
+  manage.py import_sites sites.csv
+
+What the file lacks stays as it is, and nothing is deleted. Exit code 0: imported; 1: something in the file is
+wrong, each thing is named and nothing was saved; 2: the file cannot be read.
+"""
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path)
+        parser.add_argument("file", type=Path, help="a .csv or .json file")
         parser.add_argument("--format", choices=("csv", "json"), help="told from the file's name if absent")
-        parser.add_argument("--dry-run", action="store_true")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="check, say what would change, save nothing"
+        )
 
     def handle(self, *, file: Path, format: str | None, dry_run: bool, **options: Any) -> str:
-        read = site_lists.read_csv if (format or file.suffix[1:]) == "csv" else site_lists.read_json
+        as_csv = (format or site_lists.format_of(file)) == "csv"
+        read = site_lists.read_csv if as_csv else site_lists.read_json
         try:
             summary = site_lists.save(read(file.read_text(encoding="utf-8")), dry_run=dry_run)
         except OSError as error:
-            raise CommandError(f"{file}: {error.strerror}") from error
+            raise CommandError(f"{file} cannot be read: {error.strerror}", returncode=COULD_NOT) from error
         except UnicodeDecodeError as error:
-            raise CommandError(f"{file} is not UTF-8 text") from error
+            raise CommandError(f"{file} is not UTF-8 text", returncode=COULD_NOT) from error
         except BadList as error:
-            raise CommandError(f"{file} was not imported:\n{error}") from error
+            raise CommandError(f"{file} was not imported:\n{error}", returncode=FAILED) from error
         would = "Would import (dry-run)" if dry_run else "Imported"
         sites = f"{summary.created} sites new, {summary.updated} changed, {summary.unchanged} unchanged"
         return f"{would}: {sites}; {summary.sources_created} sources new, {summary.sources_updated} changed"

@@ -7,19 +7,29 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from pipeline.management.operating import OperatorCommand
 from pipeline.stuck_sites import CannotCarryOver, Report, carry_over, count_old_rows
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = (
         "For every site that the old table has in OCR: count its documents from storage, write counters and "
         "ledger, keep its old times. Then delete the old system's deferred coordinators and failed OCR jobs. "
         "Safe to run again at any time."
     )
+    examples = """\
+examples:
+  manage.py migrate_stuck_sites --dry-run       # what would be done; changes nothing
+  manage.py migrate_stuck_sites
+  manage.py reconcile                           # then: moves on what was taken over
+
+The whole move is in docs/migration.md. Exit code 0: done; 1: a site was left, or nothing could be done; 2:
+the database cannot be read.
+"""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

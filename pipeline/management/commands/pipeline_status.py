@@ -9,7 +9,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 
 from pipeline import overview
 from pipeline.management import screen, summary
-from pipeline.management.operating import COULD_NOT, STAGES, OperatorCommand, known_sites
+from pipeline.management.operating import COULD_NOT, STAGES, OperatorCommand, day, known_sites, whole_number
 from pipeline.overview import Overview
 from pipeline.report import Filters
 from sites.models import Kind
@@ -40,16 +40,22 @@ the sites and the checks are still of all.
             "--stage", action="append", default=[], choices=STAGES, help="only this one; repeat"
         )
         parser.add_argument("--kind", action="append", default=[], choices=Kind.values, help="only these")
-        parser.add_argument("--start-date", type=date.fromisoformat, metavar="YYYY-MM-DD")
-        parser.add_argument("--end-date", type=date.fromisoformat, metavar="YYYY-MM-DD")
-        parser.add_argument("--limit", type=int, default=10, help="failures and sites to list (default 10)")
+        parser.add_argument("--start-date", type=day, metavar="YYYY-MM-DD", help="meetings from this day on")
+        parser.add_argument("--end-date", type=day, metavar="YYYY-MM-DD", help="and up to this one")
+        parser.add_argument(
+            "--limit",
+            type=whole_number(1),
+            default=10,
+            metavar="N",
+            help="failures and sites to list (default 10)",
+        )
         parser.add_argument("--json", action="store_true", help="one JSON object; with --watch one a line")
         parser.add_argument(
             "--watch", nargs="?", type=float, const=2.0, metavar="SECONDS", help="again and again (default 2)"
         )
 
     def handle(self, *, limit: int, json: bool, watch: float | None, **options: Any) -> None:
-        filters, limit = self._filters(**options), max(limit, 1)
+        filters = self._filters(**options)
         console = screen.console(self.stdout)
 
         def look() -> Overview:

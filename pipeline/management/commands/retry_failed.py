@@ -7,7 +7,14 @@ from django.db.models import Count, QuerySet
 
 from pipeline import interventions, queue
 from pipeline.interventions import FAILED, Operator, Retried
-from pipeline.management.operating import STAGES, OperatorCommand, add_operator, finish, known_sites
+from pipeline.management.operating import (
+    STAGES,
+    OperatorCommand,
+    add_operator,
+    finish,
+    known_sites,
+    whole_number,
+)
 from pipeline.models import DocumentState
 from sites.models import WORK_STAGES
 
@@ -41,7 +48,7 @@ stage of a run that goes on); their reasons are printed.
         parser.add_argument("--error-code", action="append", default=[], metavar="CODE", help="only this one")
         parser.add_argument(
             "--max-retries",
-            type=int,
+            type=whole_number(0),
             default=3,
             metavar="N",
             help="leave out what people had tried again N times already (default 3)",

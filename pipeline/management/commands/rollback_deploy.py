@@ -1,22 +1,31 @@
 """`manage.py rollback_deploy SITE`: serve an earlier version again."""
 
-import getpass
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from pipeline import records
 from pipeline.errors import PipelineError
+from pipeline.management.operating import COULD_NOT, FAILED, OperatorCommand, add_operator, known_sites
 from pipeline.models import Intervention
 from pipeline.work.deploy import Target
-from sites.models import Site
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Serve an earlier version of a site's database again, on every target that keeps versions."
+    examples = """\
+examples:
+  manage.py rollback_deploy alameda.ca --list
+  manage.py rollback_deploy alameda.ca --dry-run
+  manage.py rollback_deploy alameda.ca --reason "minutes of the wrong city"
+  manage.py pause_site alameda.ca                # or its next run publishes anew
+
+Exit code 0: done; 1: there is no such version, and nothing was changed; 2: no such site, or a target that
+does not answer.
+"""
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("site")
+        parser.add_argument("site", metavar="SITE", help="a subdomain, e.g. alameda.ca")
         parser.add_argument(
             "--to", metavar="VERSION", help="a kept version (default: the one before the current)"
         )
@@ -24,13 +33,12 @@ class Command(BaseCommand):
         parser.add_argument(
             "--dry-run", action="store_true", help="say what would be served and change nothing"
         )
-        parser.add_argument("--reason", default="", help="kept on record")
+        add_operator(parser)
 
     def handle(
-        self, *, site: str, to: str | None, list: bool, dry_run: bool, reason: str, **options: Any
+        self, *, site: str, to: str | None, list: bool, dry_run: bool, by: str, reason: str, **options: Any
     ) -> None:
-        if not Site.objects.filter(pk=site).exists():
-            raise CommandError(f"there is no site {site!r}")
+        known_sites([site])
         switched = []
         try:
             for url, target in records.targets():
@@ -40,11 +48,11 @@ class Command(BaseCommand):
                 elif versions:
                     switched.append(self._switch(url, target, site, to, dry_run))
         except PipelineError as error:
-            raise CommandError(str(error)) from error
+            code = COULD_NOT if error.retryable else FAILED
+            raise CommandError(str(error), returncode=code) from error
         if not list and not switched:
-            raise CommandError(f"no target keeps versions of {site}")
+            raise CommandError(f"no target keeps versions of {site}", returncode=FAILED)
         if switched and not dry_run:
-            by = getpass.getuser()
             details = {"versions": switched}
             Intervention.objects.create(
                 site_id=site, action="rollback", reason=reason, by=by, details=details
@@ -58,7 +66,9 @@ class Command(BaseCommand):
     def _switch(self, url: str, target: Target, site: str, to: str | None, dry_run: bool) -> str:
         version = to or _before(target.versions(site), target.current(site))
         if version is None:
-            raise CommandError(f"{url} keeps no version of {site} before {target.current(site)}")
+            raise CommandError(
+                f"{url} keeps no version of {site} before {target.current(site)}", returncode=FAILED
+            )
         if dry_run:
             self.stdout.write(f"{url}: would serve {version} instead of {target.current(site)}")
         else:

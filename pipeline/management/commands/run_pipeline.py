@@ -20,6 +20,7 @@ from pipeline.management.operating import (
     add_operator,
     known_sites,
     stop_if_lost,
+    whole_number,
 )
 from pipeline.models import Run
 from sites.models import Site, Stage
@@ -49,12 +50,16 @@ start. 130: you stopped watching; the runs go on.
         parser.add_argument("sites", nargs="*", metavar="SITE", help="subdomains, e.g. alameda.ca")
         which = parser.add_mutually_exclusive_group()
         which.add_argument("--all", action="store_true", help="every site that is idle and not paused")
-        which.add_argument("--stale", type=int, metavar="N", help="the N idle sites that have waited longest")
+        which.add_argument(
+            "--stale", type=whole_number(1), metavar="N", help="the N idle sites that have waited longest"
+        )
         parser.add_argument("--restart", action="store_true", help="also sites that are in a run: give it up")
         parser.add_argument(
             "--from", dest="first", choices=STAGES, default="fetch", help="the first stage (default fetch)"
         )
-        parser.add_argument("--priority", choices=PRIORITIES, default="normal")
+        parser.add_argument(
+            "--priority", choices=PRIORITIES, default="normal", help="high: before the jobs of other sites"
+        )
         parser.add_argument("--no-wait", action="store_true", help="start, and leave")
         parser.add_argument("--dry-run", action="store_true", help="say what would be started, start nothing")
         parser.add_argument("--json", action="store_true", help="one JSON object at the end, and no progress")
@@ -85,7 +90,9 @@ start. 130: you stopped watching; the runs go on.
     def _say_started(self, outcome: Outcome) -> None:
         for _, why in outcome.refused:
             self.stderr.write(f"refused: {why}")
-        self.stdout.write(f"{len(outcome.done)} run{'s' * (len(outcome.done) != 1)} started")
+        started = f"{len(outcome.done)} run{'s' * (len(outcome.done) != 1)} started"
+        idle = outcome.done or outcome.refused
+        self.stdout.write(started if idle else f"{started}: no site is idle, or there is none yet")
 
     def _end(self, found: list[Follow], outcome: Outcome, no_wait: bool) -> None:
         stop_if_lost(outcome)
@@ -107,7 +114,7 @@ def choose(*, sites: list[str], all: bool, stale: int | None, restart: bool, **_
     if not restart:
         waiting = waiting.filter(~Exists(_running()))
     names = waiting.values_list("pk", flat=True)
-    return list(names if stale is None else names[: max(stale, 0)])
+    return list(names[:stale])
 
 
 def _running() -> QuerySet[Run]:

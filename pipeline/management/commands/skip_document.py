@@ -7,8 +7,10 @@ from django.core.management.base import CommandError, CommandParser
 
 from pipeline import interventions
 from pipeline.interventions import Operator
-from pipeline.management.operating import COULD_NOT, OperatorCommand, acting, add_operator
+from pipeline.management.operating import COULD_NOT, OperatorCommand, acting, add_operator, whole_number
 from sites.models import Document
+
+WHERE = "`manage.py pipeline_status` and the admin give each failure's number"
 
 
 class Command(OperatorCommand):
@@ -24,7 +26,9 @@ examples:
 """
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("documents", nargs="+", type=int, metavar="DOCUMENT", help="numbers of documents")
+        parser.add_argument(
+            "documents", nargs="+", type=whole_number(1), metavar="DOCUMENT", help="numbers of documents"
+        )
         parser.add_argument("--undo", action="store_true", help="take skipped documents up again")
         add_operator(parser)
 
@@ -32,7 +36,7 @@ examples:
         known = set(Document.objects.filter(pk__in=documents).values_list("pk", flat=True))
         for number in documents:
             if number not in known:
-                raise CommandError(f"there is no document {number}", returncode=COULD_NOT)
+                raise CommandError(f"there is no document {number}; {WHERE}", returncode=COULD_NOT)
         act = interventions.unskip if undo else interventions.skip
         for number in documents:
             document = acting(partial(act, number, Operator(by, reason)))

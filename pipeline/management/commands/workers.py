@@ -1,29 +1,39 @@
+"""Workers, kept alive."""
+
 from argparse import ArgumentTypeError
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
+from pipeline import queue
+from pipeline.management.operating import OperatorCommand
 from pipeline.supervisor import Supervisor, default_counts
 
 
 def queue_count(text: str) -> tuple[str, int]:
-    queue, _, count = text.partition("=")
-    if queue not in settings.RQ_QUEUES:
-        raise ArgumentTypeError(f"{queue!r} is not a queue; the queues are {', '.join(settings.RQ_QUEUES)}")
-    if not (count or "1").isdigit():
-        raise ArgumentTypeError(f"{text!r}: expected {queue}=NUMBER")
-    return queue, int(count or default_counts()[queue])
+    name, _, count = text.partition("=")
+    if name not in settings.RQ_QUEUES:
+        raise ArgumentTypeError(f"{name!r} is not a queue; the queues are {', '.join(settings.RQ_QUEUES)}")
+    if count and (not count.isdecimal() or int(count) < 1):
+        raise ArgumentTypeError(f"{text!r}: expected {name}=NUMBER, at least 1")
+    return name, int(count or default_counts()[name])
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = (
         "Run workers, each on one queue, and start those again that die. A first SIGTERM or Ctrl-C lets "
         "running jobs finish, a second cuts them off. Without arguments every queue gets workers; with "
         "arguments only those named, e.g. `workers ocr=8 high`."
     )
 
-    requires_system_checks = []  # workers serve no pages; they start faster without
+    examples = """\
+examples:
+  manage.py workers                     # every queue: one worker each, two for fetch, one a core for OCR
+  manage.py workers ocr=8 high=1        # only these, on a machine for OCR
+  manage.py workers --burst             # until nothing waits or runs
+  manage.py workers --grace 60          # under a supervisor: on a stop, cut jobs off after a minute
+"""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("queues", metavar="QUEUE[=COUNT]", nargs="*", type=queue_count)
@@ -41,6 +51,7 @@ class Command(BaseCommand):
         verbosity: int,
         **options: Any,
     ) -> None:
+        queue.check()  # later it may go and come; a first start without it is a mistake to name
         counts = dict(queues) or default_counts()
         say = self.stdout.write if verbosity else (lambda line: None)
         Supervisor(counts, say, grace).run(until_idle=burst)
