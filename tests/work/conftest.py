@@ -2,11 +2,12 @@
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
+import psutil
 import pytest
 
 from pipeline.work.compilation import DocumentInfo, SiteInfo, stable_id
@@ -63,6 +64,16 @@ def read_pdf(tmp_path: Path, ocr_options: OcrOptions) -> Callable[..., OcrResult
         )
 
     return read
+
+
+@pytest.fixture
+def nothing_left_behind(tmp_path: Path) -> Iterator[None]:
+    """Of what the test itself began: other tests of the same process may have children of their own."""
+    others = set(psutil.Process().children(recursive=True))
+    yield
+    left = [file for file in (tmp_path / "text").rglob("*") if file.suffix not in (".txt", ".json")]
+    assert not left, "a temporary file stayed"
+    assert not set(psutil.Process().children(recursive=True)) - others, "a child stayed"
 
 
 @pytest.fixture

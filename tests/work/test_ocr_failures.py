@@ -12,16 +12,7 @@ from tests import pdfs
 
 LINES = pdfs.prose(4, 12, 60)
 MIB = 1024 * 1024
-
-
-@pytest.fixture(autouse=True)
-def nothing_left_behind(tmp_path):
-    yield
-    assert not [file for file in (tmp_path / "text").rglob("*") if file.suffix not in (".txt", ".json")], (
-        "a temporary file stayed"
-    )
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)  # a child stayed
+pytestmark = pytest.mark.usefixtures("nothing_left_behind")
 
 
 @pytest.mark.parametrize(

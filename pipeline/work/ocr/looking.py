@@ -66,7 +66,11 @@ class Looker:
     def _turn_of(self, page: pypdfium2.PdfPage) -> int | None:
         if not self._orienter_sought:
             self._orienter, self._orienter_sought = orienter_for(self._setup), True
-        return self._orienter(*self._draw(page, Look(self._options.dpi))) if self._orienter else None
+        if self._orienter is None:
+            return None
+        # On a page of a few words the model takes the grain for letters, for the better part of a second.
+        image, dpi = self._draw(page, Look(self._options.dpi))
+        return self._orienter(without_grain(image), dpi)
 
     def _draw(self, page: pypdfium2.PdfPage, look: Look) -> tuple[Image.Image, int]:
         return draw(page, look, self._options.max_megapixels)
