@@ -8,7 +8,6 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
 
 from pipeline.errors import PipelineError
@@ -43,7 +42,7 @@ def serve(read: Callable[[dict[str, Any], Tell], None]) -> None:
 
 def _teller(descriptor: int) -> Tell:
     def tell(**message: Any) -> None:
-        line = json.dumps(message, default=asdict).encode() + b"\n"
+        line = json.dumps(message, default=vars).encode() + b"\n"
         while line:
             line = line[os.write(descriptor, line) :]
 

@@ -30,16 +30,15 @@ def tidy(text: str) -> str:
 
 
 def visible(text: str) -> int:
-    return sum(not character.isspace() for character in text)
+    return len("".join(text.split()))
 
 
 def mojibake_share(raw: str) -> float:
     """The share of characters that no real text has, of a text that has not been tidied yet."""
-    raw = _LINE_HYPHEN.sub("-", raw)
-    characters = [character for character in raw if not character.isspace()]
-    if not characters:
+    counts = Counter("".join(_LINE_HYPHEN.sub("-", raw).split()))
+    if not counts:
         return 0.0
-    return sum(_is_mojibake(character) for character in characters) / len(characters)
+    return sum(count for character, count in counts.items() if _is_mojibake(character)) / counts.total()
 
 
 def _is_mojibake(character: str) -> bool:
@@ -48,11 +47,11 @@ def _is_mojibake(character: str) -> bool:
 
 def likeness(text: str) -> float | None:
     """How much the letters are those of running text (cosine, 0 to 1); None: too little to tell."""
-    letters = [character for character in text.lower() if "a" <= character <= "z"]
-    foreign = sum(character.isalpha() for character in text) - len(letters)
-    if len(letters) < MIN_LETTERS or foreign > len(letters):
+    alphabetic = {letter: count for letter, count in Counter(text.lower()).items() if letter.isalpha()}
+    counts = {letter: count for letter, count in alphabetic.items() if letter in LETTERS}
+    total = sum(counts.values())
+    if total < MIN_LETTERS or sum(alphabetic.values()) - total > total:
         return None
-    counts = Counter(letters)
     product = sum(LETTERS[letter] * count for letter, count in counts.items())
     return product / (_NORM * math.sqrt(sum(count * count for count in counts.values())))
 

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import shutil
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -64,8 +63,7 @@ class PageFiles:
 
     def write(self, page: PageText) -> None:
         """Provenance first: a page counts once its text is there."""
-        facts = asdict(page)
-        facts.pop("text")
+        facts = {name: value for name, value in vars(page).items() if name != "text"}
         self._write(f"{page.number}.json", json.dumps(facts, ensure_ascii=False, separators=(",", ":")))
         self._write(f"{page.number}.txt", page.text)
 
