@@ -17,6 +17,8 @@ TRACE, MUCH = 0.00005, 0.0002
 # As far from the paper's grey is still paper. Left in, it costs time, and on a page with little ink on it
 # Tesseract takes it for the other shade.
 GRAIN = 30
+# Measured: of a page upside down Tesseract is sure by 23 to 53 percent.
+WRONG_WAY = 60
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,8 @@ class Looker:
 
     def _again(self, page: pypdfium2.PdfPage, seen: Seen, look: Look, *, asked: bool) -> Seen:
         """Is it upside down? Is it small print? The better of the readings stays."""
-        turn = seen.turn if asked else self._turn_of(page) or 0
+        suspect = not asked and seen.reading is not None and seen.reading.confidence < WRONG_WAY
+        turn = self._turn_of(page) or 0 if suspect else seen.turn
         if turn != seen.turn:
             seen = self._better(page, seen, replace(look, turn=turn))
         if not self._is_clear(seen):
