@@ -15,6 +15,8 @@ from rq.scheduler import RQScheduler
 
 # Loaded here once, before the fork, and not in every job's process anew.
 import pipeline.jobs  # noqa: F401
+from pipeline.work.ocr.process import keep_warm, let_cool
+from sites.models import Stage
 
 MAINTENANCE_SECONDS = 60
 # An idle worker looks up this often; maintenance cannot come more often than that.
@@ -54,6 +56,17 @@ class PipelineWorker(Worker):
         if self._stop_requested:
             raise StopRequested
         return super().should_run_maintenance_tasks
+
+    def work(self, *args: Any, **kwargs: Any) -> bool:
+        try:
+            return super().work(*args, **kwargs)
+        finally:
+            let_cool()
+
+    def fork_work_horse(self, job: Job, queue: Queue) -> None:
+        if queue.name == Stage.OCR:
+            keep_warm()  # here, for all jobs to come: what the job's process starts ends with it
+        super().fork_work_horse(job, queue)
 
     def main_work_horse(self, job: Job, queue: Queue) -> None:
         # A job that outlives its worker could run beside its own second attempt.

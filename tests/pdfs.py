@@ -153,9 +153,10 @@ def images(pictures: Sequence[Image.Image], quality: Quality = CLEAN) -> bytes:
 def overprinted(lines: Sequence[str], stamp: Sequence[str], *, invisible: bool = False) -> bytes:
     """A scan with text over it: a stamp, or the invisible layer another OCR program left."""
     [picture] = scans(digital([lines]), OFFICE)
-    output = io.BytesIO()
+    output, jpeg = io.BytesIO(), io.BytesIO()
+    picture.save(jpeg, "JPEG", quality=OFFICE.jpeg)
     canvas = Canvas(output, pagesize=letter, invariant=True)
-    canvas.drawImage(ImageReader(picture), 0, 0, *letter)
+    canvas.drawImage(ImageReader(jpeg), 0, 0, *letter)
     _write(canvas, stamp, "Helvetica", 9, invisible)
     canvas.showPage()
     canvas.save()
@@ -261,15 +262,24 @@ def form_loop() -> bytes:
 
 def bomb(megabytes: int = 1500) -> bytes:
     """A small file whose page inflates to `megabytes`."""
-    packer = zlib.compressobj(9)
-    block = b"0 0 m 1 1 l\n" * 87_382
-    packed = b"".join(packer.compress(block) for _ in range(megabytes)) + packer.flush()
+    packed = _packed(b"0 0 m 1 1 l\n" * 87_382, megabytes)
     writer = PdfWriter(clone_from=io.BytesIO(digital([[]])))
     contents = EncodedStreamObject()
     contents._data = packed
     contents[NameObject("/Filter")] = NameObject("/FlateDecode")
     writer.pages[0][NameObject("/Contents")] = writer._add_object(contents)
     return _bytes_of(writer)
+
+
+def _packed(block: bytes, times: int) -> bytes:
+    """What zlib makes of the block so many times over, without packing it more than once."""
+    packer = zlib.compressobj(9)
+    first = packer.compress(block) + packer.flush(zlib.Z_FULL_FLUSH)
+    again = packer.compress(block) + packer.flush(zlib.Z_FULL_FLUSH)
+    checksum = 1
+    for _ in range(times):
+        checksum = zlib.adler32(block, checksum)
+    return first + again * (times - 1) + b"\x03\x00" + checksum.to_bytes(4, "big")
 
 
 def _names(**entries: object) -> DictionaryObject:

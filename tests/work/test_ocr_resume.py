@@ -17,7 +17,7 @@ from pipeline.work.ocr.store import FORMAT
 from tests import pdfs
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [pdfs.prose(number, 14, 60) for number in range(6)]
+PAGES = [pdfs.prose(number, 9, 60) for number in range(6)]
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The child's side: limits itself, dies with its parent, and reports to it line by line."""
+"""The child's side: limits itself, dies with its parent, and reports to the reading process line by line."""
 
 import ctypes
 import json
@@ -18,26 +18,35 @@ OVERSHOOT = 256 * 1024 * 1024
 
 
 Tell = Callable[..., None]
+Read = Callable[[dict[str, Any], Tell], None]
 
 
-def serve(read: Callable[[dict[str, Any], Tell], None]) -> None:
-    """Run `read` on the order that comes in, and report what it says, its failure too."""
-    order = json.load(sys.stdin)
-    _die_with(order["parent"])
-    _limit(order["options"]["memory_limit"])
-    tell = _teller(order["report"])
+def serve(read: Read, order: dict[str, Any], report: int, parent: int) -> None:
+    """Run `read` on the order and report what it says, its failure too. Does not return."""
     try:
+        os.setpgid(0, 0)
+        die_with(parent)
+        os.environ["TMPDIR"] = order["scratch"]
+        _limit(order["options"]["memory_limit"])
+        _serve(read, order, _teller(report))
+        os._exit(0)
+    finally:
+        # Nothing here needs tearing down, and pdfium's own end is one more place to hang.
+        os._exit(1)
+
+
+def _serve(read: Read, order: dict[str, Any], tell: Tell) -> None:
+    try:
+        tell(pid=os.getpid())
         read(order, tell)
     except PipelineError as error:
         tell(failed=str(error), code=error.code, retryable=error.retryable)
     except MemoryError:
         tell(failed="more memory than it may have", code="memory_limit", retryable=False)
     except BrokenPipeError:
-        pass  # the parent is gone
+        pass  # nobody listens any more
     except Exception:  # the parent raises it again: a bug must be seen
         tell(failed=traceback.format_exc()[-2000:], code=None, retryable=True)
-    # Nothing here needs tearing down, and pdfium's own end is one more place to hang.
-    os._exit(0)
 
 
 def _teller(descriptor: int) -> Tell:
@@ -49,7 +58,7 @@ def _teller(descriptor: int) -> Tell:
     return tell
 
 
-def _die_with(parent: int) -> None:
+def die_with(parent: int) -> None:
     """Signals blocked by the parent while it forked are open again; its death is ours."""
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     if sys.platform == "linux":

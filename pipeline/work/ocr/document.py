@@ -73,8 +73,14 @@ class _Reading:
                 self._give_up_page(death, last=given_up > self.options.max_failed_pages)
 
     def _pass(self) -> None:
-        order = {"file": str(self.file.resolve()), "languages": self.languages, "done": sorted(self.pages)}
-        child = Child(self.module, order, self.options, self.deadline, self.files.scratch)
+        order = {
+            "module": self.module,
+            "file": str(self.file.resolve()),
+            "languages": self.languages,
+            "done": sorted(self.pages),
+            "scratch": str(self.files.scratch.resolve()),
+        }
+        child = Child(order, self.options, self.deadline)
         # The job's alarm rings once: should it hit the first `stop`, there is a second.
         self.files.scratch.mkdir(exist_ok=True)
         try:

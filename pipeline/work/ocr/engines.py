@@ -3,6 +3,7 @@
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import ModuleType
 
 from PIL import Image
@@ -41,6 +42,7 @@ BUILT_IN = {
 }
 
 
+@lru_cache(maxsize=1)
 def engine_for(setup: EngineSetup) -> Engine:
     name = setup.options.engine
     if name != "auto" and name not in BUILT_IN:

@@ -10,7 +10,7 @@ from inscriptis import Inscriptis
 from inscriptis.model.config import ParserConfig
 
 from pipeline.errors import DocumentError
-from pipeline.work.ocr.child import Tell, serve
+from pipeline.work.ocr.child import Tell
 from pipeline.work.ocr.judging import tidy, visible
 from pipeline.work.ocr.model import HTML, PageText
 
@@ -35,7 +35,3 @@ def _text(content: bytes) -> str:
         return str(Inscriptis(tree, ParserConfig()).get_text())
     except (lxml.etree.LxmlError, ValueError, RecursionError) as error:
         raise DocumentError(f"the web page cannot be read: {error}"[:300], code="corrupt") from error
-
-
-if __name__ == "__main__":
-    serve(read)

@@ -7,7 +7,7 @@ from typing import Any
 import pypdfium2
 
 from pipeline.errors import DocumentError
-from pipeline.work.ocr.child import Tell, serve
+from pipeline.work.ocr.child import Tell
 from pipeline.work.ocr.engines import EngineSetup
 from pipeline.work.ocr.memory import MIB, give_back, memory_of
 from pipeline.work.ocr.model import OcrOptions
@@ -41,7 +41,3 @@ def _afresh(document: pypdfium2.PdfDocument, file: Path) -> pypdfium2.PdfDocumen
     document.close()
     give_back()
     return open_pdf(file)
-
-
-if __name__ == "__main__":
-    serve(read)
