@@ -15,6 +15,26 @@ from pipeline.work.ocr import OcrOptions, OcrResult, read_document
 
 SITE = SiteInfo("alameda.ca", "Alameda", "CA", "city", "US")
 
+# The example of docs/ocr.md, as a package that somebody installed.
+PLUGIN = """
+import time
+from pipeline.errors import DocumentError
+from pipeline.work.ocr.engines import Recognition
+
+def build(setup):
+    calls = []
+
+    def read(image, dpi):
+        calls.append(image.size)
+        if setup.languages == "slow":
+            time.sleep(60)
+        if setup.languages == "picky":
+            raise DocumentError("I do not like it", code="engine_failed")
+        return Recognition(f"page {len(calls)} in {setup.languages}, {image.mode}", 88.0)
+
+    return read
+"""
+
 
 @pytest.fixture
 def site() -> SiteInfo:
@@ -64,6 +84,20 @@ def read_pdf(tmp_path: Path, ocr_options: OcrOptions) -> Callable[..., OcrResult
         )
 
     return read
+
+
+@pytest.fixture
+def installed_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    site = tmp_path / "site"
+    metadata = site / "shouting-0.1.dist-info"
+    metadata.mkdir(parents=True)
+    (site / "shouting.py").write_text(PLUGIN)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: shouting\nVersion: 0.1\n")
+    (metadata / "entry_points.txt").write_text(
+        "[clerk.ocr_engines]\nshouting = shouting:build\nbroken = nowhere:build\n"
+    )
+    monkeypatch.syspath_prepend(site)
+    return site
 
 
 @pytest.fixture

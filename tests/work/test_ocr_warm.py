@@ -53,24 +53,27 @@ def test_a_warm_parent_that_fell_is_done_without_and_then_replaced(warm, read_pd
 WORKER = """
 import os, sys, time
 from pathlib import Path
-from pipeline.work.ocr import read_document
+from pipeline.work.ocr import OcrOptions, read_document
 from pipeline.work.ocr.process import keep_warm
 print(keep_warm(), flush=True)
 if not os.fork():
+    file, text = map(Path, sys.argv[1:])
     tell = lambda done, total: print(os.getpid(), flush=True)
-    read_document(Path(sys.argv[1]), Path(sys.argv[2]), on_page=tell)
+    read_document(file, text, languages="slow", options=OcrOptions(engine="shouting"), on_page=tell)
 time.sleep(60)
 """
 
 
 @pytest.mark.parametrize("killed", ["job", "worker"])
-def test_a_child_dies_with_the_job_it_reads_for_and_the_parent_with_its_worker(tmp_path, killed):
-    file = tmp_path / "a.pdf"
-    file.write_bytes(pdfs.joined(pdfs.digital([LINES]), pdfs.scanned([pdfs.prose(n) for n in range(4)])))
+def test_a_child_dies_with_the_job_it_reads_for_and_the_parent_with_its_worker(
+    tmp_path, installed_plugin, killed
+):
+    file = tmp_path / "a.pdf"  # its second page keeps the child busy for a minute
+    file.write_bytes(pdfs.joined(pdfs.digital([LINES]), pdfs.scanned([LINES], pdfs.FAX)))
     with subprocess.Popen(
         [sys.executable, "-c", WORKER, str(file), str(tmp_path / "text")],
         stdout=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{installed_plugin}"},
     ) as worker:
         assert worker.stdout
         warm = psutil.Process(int(worker.stdout.readline()))
