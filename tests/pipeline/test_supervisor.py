@@ -155,17 +155,23 @@ def test_workers_do_not_outlive_a_killed_supervisor(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child that its parent died")
-def test_a_job_does_not_outlive_its_killed_worker(
+def test_a_job_and_the_reader_kept_warm_for_it_do_not_outlive_their_killed_worker(
     start: Start, queue: Callable[[str], Queue], tmp_path: Path
 ) -> None:
     start("ocr=1")
     queue("ocr").enqueue(worker_jobs.sleep_between_notes, str(tmp_path), 60)
     until((tmp_path / "begun").exists)
     horse = psutil.Process(int((tmp_path / "begun").read_text()))
+    warm = [
+        child
+        for child in psutil.Process(horse.ppid()).children()
+        if "pipeline.work.ocr.warm" in child.cmdline()
+    ]
+    assert len(warm) == 1
 
     os.kill(horse.ppid(), signal.SIGKILL)
 
-    assert psutil.wait_procs([horse], timeout=10)[1] == []
+    assert psutil.wait_procs([horse, *warm], timeout=10)[1] == []
 
 
 def test_a_burst_ends_when_all_queues_are_empty(
