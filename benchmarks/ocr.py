@@ -22,7 +22,7 @@ Way = Callable[[Path, Path], list[str]]
 QUALITIES = (pdfs.CLEAN, pdfs.OFFICE, pdfs.ROUGH, pdfs.FAX)
 PAGES = 4
 ROUNDS = 2
-WORKER_ROUNDS = 3
+WORKER_ROUNDS = 5
 
 
 @dataclass
@@ -127,7 +127,7 @@ def _cpu() -> float:
 def _two_workers(folder: Path) -> dict[str, float]:
     """Pages a second of two workers in those of one: the median of rounds, each begun by the other."""
     files = []
-    for number in range(6):
+    for number in range(4):
         files.append(folder / f"share{number}.pdf")
         pages = [_page(2000 + number * 10 + page) for page in range(3)]
         files[-1].write_bytes(pdfs.scanned(pages, pdfs.OFFICE))
