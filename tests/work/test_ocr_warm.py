@@ -25,7 +25,7 @@ def warm() -> Iterator[psutil.Process]:
 
 @pytest.mark.usefixtures("nothing_left_behind")
 def test_one_parent_serves_document_after_document(warm, read_pdf, page_text):
-    scan = pdfs.scanned([LINES], pdfs.FAX)
+    scan = pdfs.scanned([LINES])
     for number in range(3):  # cold, then with the engine warm too
         read_pdf(scan + b"\n" * number)
         assert page_text(1).split() == " ".join(LINES).split()
