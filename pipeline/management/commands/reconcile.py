@@ -4,19 +4,26 @@ import json
 from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import InterfaceError, OperationalError
 
 from pipeline import webhooks
+from pipeline.management.operating import OperatorCommand
 from pipeline.queue import QueueUnavailable
 from pipeline.reconcile import CouldNotLook, Result, reconcile
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = (
         "Find sites that stopped moving and move them on: lost jobs, lost coordinators, wrong counts. "
         "Exit code 0: all is well or was mended; 1: a site needs a person; 2: could not look."
     )
+    examples = """\
+examples:
+  manage.py reconcile --dry-run                        # what stopped, and what would be done about it
+  */15 * * * *  cd /opt/clerk && .venv/bin/python manage.py reconcile
+  manage.py reconcile --json | jq '.repairs[] | select(.outcome == "given up")'
+"""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

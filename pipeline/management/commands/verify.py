@@ -4,19 +4,27 @@ import json
 from typing import Any
 
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import InterfaceError, OperationalError, connection
 
 from pipeline.checks import schema
+from pipeline.management.operating import OperatorCommand
 from pipeline.verify import Report, verify
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = (
         "Check that the schema is whole, the counters equal the ledger, the scheduler's queries use their "
         "indexes and, where asked, that the files are there. Exit code 0: all holds; 1: something does not; "
         "2: could not check."
     )
+    examples = """\
+examples:
+  manage.py verify                       # schema, ledger, counters, query plans
+  manage.py verify --files               # and storage; then with --fix
+  manage.py verify --preflight           # may the old table and columns go?
+  manage.py verify --json | jq .problems
+"""
     requires_migrations_checks = False
 
     def add_arguments(self, parser: CommandParser) -> None:
