@@ -76,12 +76,12 @@ def polite_stop() -> Iterator[None]:
 
 
 def bar(screen: Console, share: float, width: int = 20, failed: float = 0.0, style: str = "green") -> Text:
-    """A share of 1 as a bar; what failed is its last part."""
-    full, empty = ("█", "░") if screen.encoding.lower().startswith("utf") else ("#", ".")
+    """A share of 1 as a bar; what failed is its last part, told by its mark too and not by colour alone."""
+    full, bad, empty = "█▒░" if screen.encoding.lower().startswith("utf") else "#x."
     done = max(round(width * min(share, 1.0)), 1 if share > 0 else 0)
     broken = min(done, max(round(width * failed), 1 if failed else 0))
     return Text.assemble(
-        (full * (done - broken), style), (full * broken, "red"), (empty * (width - done), "dim")
+        (full * (done - broken), style), (bad * broken, "red"), (empty * (width - done), "dim")
     )
 
 

@@ -73,6 +73,11 @@ def test_without_a_terminal_there_is_no_control_character_and_no_trailing_space(
     assert not re.search(r" +$", out, re.M)
 
 
+def test_what_failed_is_told_apart_in_a_bar_without_colour(manage, ended):
+    (ocr,) = re.findall(r"^ocr +(\S+) ", manage("pipeline_status").out, re.M)
+    assert re.fullmatch("█{7}▒{7}|#{7}x{7}", ocr)
+
+
 def test_the_json_is_stable(manage, ended):
     found = status(manage)
     assert set(found) == TOP
