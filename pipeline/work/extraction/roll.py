@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pipeline.work.extraction import name_lists, names
 from pipeline.work.extraction.facts import Fact, MeetingContext, PagedText
 from pipeline.work.extraction.list_ends import list_end
-from pipeline.work.extraction.patterns import pattern
+from pipeline.work.extraction.patterns import Pattern, pattern
 from pipeline.work.extraction.surnames import Roll
 
 # Minutes say who is there at the top; further down the same words belong to votes.
@@ -240,20 +240,19 @@ def _exceptions(text: str) -> Iterator[Fact]:
 
 
 def _chairs(text: str) -> Iterator[Fact]:
-    """`The board met, with President Bill Boyce presiding.`"""
-    for match in PRESIDED.finditer(text):
-        name = names.before(text, match.start())
-        if name and name.titled:
-            person = name_lists.Listed(name.text, "", "", name.start, name.end)
-            yield _person(person, "present", "member", "chair", 0.85)
+    """`The board met, with President Ann Ruiz presiding.`"""
+    return (_person(person, "present", "member", "chair", 0.85) for person in _titled_before(PRESIDED, text))
 
 
 def _arrivals(text: str) -> Iterator[Fact]:
-    for match in ARRIVED.finditer(text):
+    return (_person(person, "late", "member", "arrival", 0.85) for person in _titled_before(ARRIVED, text))
+
+
+def _titled_before(words: Pattern, text: str) -> Iterator[name_lists.Listed]:
+    for match in words.finditer(text):
         name = names.before(text, match.start())
         if name and name.titled:
-            person = name_lists.Listed(name.text, "", "", name.start, name.end)
-            yield _person(person, "late", "member", "arrival", 0.85)
+            yield name_lists.Listed(name.text, "", "", name.start, name.end)
 
 
 # The surest form first: who is named by one is not looked for in the next.
