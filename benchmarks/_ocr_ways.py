@@ -8,7 +8,7 @@ from pathlib import Path
 import pypdfium2
 
 from pipeline.work.ocr import OcrOptions, read_document
-from pipeline.work.ocr.tesseract import program, tessdata
+from pipeline.work.ocr.engines.tesseract import program, tessdata
 
 OPTIONS = OcrOptions(
     tesseract_cmd=os.environ.get("TESSERACT_CMD") or None, tessdata=os.environ.get("TESSDATA_PREFIX") or None

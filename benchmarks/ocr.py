@@ -15,7 +15,7 @@ import psutil
 
 from benchmarks._ocr_scores import character_error_rate, word_f1
 from benchmarks._ocr_ways import every_page_as_png, has_ocrmypdf, ocrmypdf, ours
-from pipeline.work.ocr.process import keep_warm, let_cool
+from pipeline.work.ocr.process.parent import keep_warm, let_cool
 from tests import pdfs
 
 Way = Callable[[Path, Path], list[str]]

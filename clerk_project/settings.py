@@ -92,6 +92,7 @@ INSTALLED_APPS = [
     "django_rq",
     "sites",
     "pipeline",
+    "records",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
@@ -263,6 +264,11 @@ TESSDATA_PREFIX = env("TESSDATA_PREFIX") or None
 OCR_MEMORY_MB = envint("OCR_MEMORY_MB", 640, 200)
 OCR_PAGE_SECONDS = envnumber("OCR_PAGE_SECONDS", 120, 1)
 OCR_MAX_PAGES = envint("OCR_MAX_PAGES", 5000, 1)
+
+# ---- Records ----------------------------------------------------------------------------------------
+
+# Whether everyone may read the records. Off: only those who may look at the pipeline.
+RECORDS_PUBLIC = envbool("RECORDS_PUBLIC")
 
 # ---- Taking over the old system ---------------------------------------------------------------------
 

@@ -1,9 +1,10 @@
-"""Addresses: the dashboard, the admin, and the queue pages."""
+"""Addresses: the records, the dashboard, the admin, and the queue pages."""
 
 from django.contrib import admin
 from django.urls import URLPattern, include, path
 from django_rq.urls import get_admin_urlpatterns, get_api_urlpatterns
 
+from clerk_project.front import front
 from pipeline.views import queue_page
 
 
@@ -15,7 +16,10 @@ def _gated(patterns: list[URLPattern]) -> list[URLPattern]:
 
 
 urlpatterns = [
+    path("", front, name="front"),
     path("", include("pipeline.urls")),
     path("admin/", admin.site.urls),
     path("queues/", include((_gated(get_admin_urlpatterns() + get_api_urlpatterns()), "django_rq"))),
+    # Last: a site has its home at its own name.
+    path("", include("records.urls")),
 ]

@@ -5,5 +5,5 @@ from django.urls import path
 from pipeline.views import dashboard
 
 urlpatterns = [
-    path("", dashboard, name="dashboard"),
+    path("dashboard/", dashboard, name="dashboard"),
 ]

@@ -15,7 +15,7 @@ from rq.scheduler import RQScheduler
 
 # Loaded here once, before the fork, and not in every job's process anew.
 import pipeline.jobs  # noqa: F401
-from pipeline.work.ocr.process import keep_warm, let_cool
+from pipeline.work.ocr.process.parent import keep_warm, let_cool
 from sites.models import Stage
 
 MAINTENANCE_SECONDS = 60

@@ -165,7 +165,7 @@ def test_a_job_and_the_reader_kept_warm_for_it_do_not_outlive_their_killed_worke
     warm = [
         child
         for child in psutil.Process(horse.ppid()).children()
-        if "pipeline.work.ocr.warm" in child.cmdline()
+        if "pipeline.work.ocr.process.warm" in child.cmdline()
     ]
     assert len(warm) == 1
 

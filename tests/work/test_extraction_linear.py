@@ -17,11 +17,10 @@ from pipeline.work.extraction import (
     extract_document,
     legislation,
     money,
-    motion_events,
-    name_lists,
-    roll,
-    votes,
 )
+from pipeline.work.extraction.motions import events as motion_events
+from pipeline.work.extraction.motions import votes
+from pipeline.work.extraction.people import name_lists, roll
 
 Add = Callable[..., DocumentInfo]
 MODULES = (addresses, agenda, dates, legislation, money, motion_events, name_lists, roll, votes)

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.work.compilation import DocumentInfo
 from pipeline.work.extraction import MeetingContext, extract_document
-from pipeline.work.extraction.surnames import Roll
+from pipeline.work.extraction.people.surnames import Roll
 
 Add = Callable[..., DocumentInfo]
 ROLL = """Present: Mayor Ann Ruiz, Council Members Bo Lee, Cy Ng, Di Paz and Ed Fox

@@ -5,8 +5,8 @@ from PIL import Image
 
 from pipeline.errors import DocumentError, PipelineError
 from pipeline.work.ocr.engines import EngineSetup, engine_for
+from pipeline.work.ocr.engines.tesseract import from_table, program
 from pipeline.work.ocr.model import OcrOptions
-from pipeline.work.ocr.tesseract import from_table, program
 from tests import pdfs
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import DocumentError, JobTimeout, PipelineError
-from pipeline.work.ocr.memory import memory_of
+from pipeline.work.ocr.process.memory import memory_of
 from tests import pdfs
 
 LINES = pdfs.prose(4, 12, 60)

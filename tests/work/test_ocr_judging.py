@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipeline.work.ocr import judging
-from pipeline.work.ocr.deciding import Layer, decide
+from pipeline.work.ocr.pages import judging
+from pipeline.work.ocr.pages.deciding import Layer, decide
 from tests import pdfs
 
 PROSE = "\n".join(pdfs.prose(2, 20))

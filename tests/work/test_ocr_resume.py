@@ -11,8 +11,9 @@ import psutil
 import pypdfium2
 import pytest
 
-from pipeline.work.ocr import pdf_child, read_document
-from pipeline.work.ocr.opening import open_pdf
+from pipeline.work.ocr import read_document
+from pipeline.work.ocr.pages.opening import open_pdf
+from pipeline.work.ocr.process import pdf_child
 from pipeline.work.ocr.store import FORMAT
 from tests import pdfs
 

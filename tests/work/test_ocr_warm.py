@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from pipeline.errors import DocumentError
-from pipeline.work.ocr.process import keep_warm, let_cool
+from pipeline.work.ocr.process.parent import keep_warm, let_cool
 from tests import pdfs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,7 +54,7 @@ WORKER = """
 import os, sys, time
 from pathlib import Path
 from pipeline.work.ocr import OcrOptions, read_document
-from pipeline.work.ocr.process import keep_warm
+from pipeline.work.ocr.process.parent import keep_warm
 print(keep_warm(), flush=True)
 if not os.fork():
     file, text = map(Path, sys.argv[1:])

@@ -1,7 +1,8 @@
 """People and motions together: the roll call says who a surname in a motion is."""
 
-from pipeline.work.extraction import motions, roll
 from pipeline.work.extraction.facts import Fact, MeetingContext, PagedText
+from pipeline.work.extraction.motions import finding as motions
+from pipeline.work.extraction.people import roll
 
 # An agenda says what will be moved, not what was.
 WITHOUT_MOTIONS = ("agenda", "packet")

@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import DocumentError, JobTimeout, PipelineError
-from pipeline.work.ocr.judging import visible
-from pipeline.work.ocr.memory import MIB
 from pipeline.work.ocr.model import FAILED, OCR, OcrOptions, OcrResult, PageText
-from pipeline.work.ocr.process import Child, ChildDied
+from pipeline.work.ocr.pages.judging import visible
+from pipeline.work.ocr.process.memory import MIB
+from pipeline.work.ocr.process.parent import Child, ChildDied
 from pipeline.work.ocr.sniffing import Kind, sniff
 from pipeline.work.ocr.store import PageFiles, digest_of
 
 OnPage = Callable[[int, int], None]
 DEFAULTS = OcrOptions()
-READERS = {Kind.PDF: "pipeline.work.ocr.pdf_child", Kind.HTML: "pipeline.work.ocr.html_child"}
+READERS = {Kind.PDF: "pipeline.work.ocr.process.pdf_child", Kind.HTML: "pipeline.work.ocr.process.html_child"}
 
 
 def read_document(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from pipeline.work.ocr.memory import MIB
+from pipeline.work.ocr.process.memory import MIB
 
 # A word and its box on the page as a viewer shows it, in ten-thousandths of its width and height
 # (left, top, right, bottom), with the engine's confidence in percent (100 for a text layer).

@@ -1,0 +1,1 @@
+"""What was moved, how it ended, and who voted how."""

@@ -1,0 +1,1 @@
+"""Who was there: names as minutes write them, and the roll call."""

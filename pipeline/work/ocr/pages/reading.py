@@ -1,0 +1,97 @@
+"""One page after another: its text layer, a look at it, or the second reader; always with the reason."""
+
+import importlib
+import time
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pypdfium2
+
+from pipeline.errors import DocumentError
+from pipeline.work.ocr.engines import EngineSetup
+from pipeline.work.ocr.model import BLANK, FAILED, OCR, TEXT, PageText
+from pipeline.work.ocr.pages.deciding import decide
+from pipeline.work.ocr.pages.judging import glued_share, sanity, tidy, visible
+from pipeline.work.ocr.pages.looking import Looker
+from pipeline.work.ocr.pages.pdf import layer_of, page_of, turned_back
+
+if TYPE_CHECKING:
+    from pipeline.work.ocr.pages.mending import SecondReader
+
+GLUED = 0.15
+
+
+class Reader:
+    def __init__(self, file: Path, setup: EngineSetup) -> None:
+        self._file = file
+        self._looker = Looker(setup)
+
+    def page(self, document: pypdfium2.PdfDocument, number: int) -> PageText:
+        started = time.perf_counter()
+        page = self._page(document, number)
+        return replace(page, seconds=round(time.perf_counter() - started, 3))
+
+    def _page(self, document: pypdfium2.PdfDocument, number: int) -> PageText:
+        try:
+            with page_of(document, number) as page:
+                return self._read(page, number)
+        except pypdfium2.PdfiumError:
+            text = tidy(self._second.text_of(number))
+            return PageText(number, text, TEXT if visible(text) else FAILED, "page_unreadable")
+        except DocumentError as error:  # the engine's refusal of this page
+            return PageText(number, "", FAILED, error.code)
+
+    def _read(self, page: pypdfium2.PdfPage, number: int) -> PageText:
+        layer, written = layer_of(page)
+        decision = decide(layer)
+        text = tidy(layer.raw)
+        known = PageText(number, text, TEXT, decision.reason, rotation=written.turn, words=written.words)
+        if decision.method == BLANK:
+            return self._blank(known)
+        if decision.method == TEXT:
+            return self._with_spaces(known)
+        return self._looked_at(page, known)
+
+    def _blank(self, page: PageText) -> PageText:
+        """pdfium draws nothing where it cannot decode a page, and says nothing either."""
+        text = tidy(self._second.text_of(page.number))
+        if visible(text):
+            return replace(page, text=text, reason="text_layer_by_pypdf")
+        return replace(page, method=BLANK, ink=self._second.draws_on(page.number))
+
+    def _with_spaces(self, page: PageText) -> PageText:
+        if glued_share(page.text) <= GLUED:
+            return page
+        other = tidy(self._second.text_of(page.number))
+        if sanity(other) > sanity(page.text):
+            return replace(page, text=other, reason="text_layer_by_pypdf")
+        return page
+
+    def _looked_at(self, page: pypdfium2.PdfPage, layer: PageText) -> PageText:
+        """What the engine read; the text layer after all where the engine found nothing and the layer did."""
+        seen = self._looker.see(page)
+        if seen.reading is None:
+            return replace(layer, method=TEXT if visible(layer.text) else BLANK, reason="no_ink", ink=False)
+        text = tidy(seen.reading.text)
+        if not visible(text) and visible(layer.text):
+            return replace(layer, reason=f"{layer.reason}_ocr_empty")
+        return PageText(
+            layer.number,
+            text,
+            OCR,
+            layer.reason,
+            seen.reading.confidence,
+            ink=seen.ink,
+            rotation=seen.turn,
+            words=turned_back(seen.reading.words, seen.turn),
+        )
+
+    @cached_property
+    def _second(self) -> "SecondReader":
+        """pypdf is slow to load and most documents never need it, so it is loaded when one does."""
+        second: SecondReader = importlib.import_module("pipeline.work.ocr.pages.mending").SecondReader(
+            self._file
+        )
+        return second
