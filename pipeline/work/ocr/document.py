@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import DocumentError, JobTimeout, PipelineError
+from pipeline.errors import DocumentError, JobTimeout
 from pipeline.work.ocr.model import FAILED, OCR, OcrOptions, OcrResult, PageText
 from pipeline.work.ocr.pages.judging import visible
 from pipeline.work.ocr.process.memory import MIB
@@ -97,16 +97,8 @@ class _Reading:
     def _hear(self, message: dict[str, Any]) -> None:
         if "pages" in message:
             self.total = message["pages"]
-        elif "page" in message:
-            self._keep(PageText(**message["page"]))
-        elif message["code"] is None:
-            raise RuntimeError(f"the reader failed on {self.file.name}: {message['failed']}")
-        elif message["retryable"]:
-            raise PipelineError(message["failed"], code=message["code"])
-        elif message["code"] == "memory_limit":
-            raise ChildDied(message["code"], message["failed"])
         else:
-            raise DocumentError(message["failed"], code=message["code"])
+            self._keep(PageText(**message["page"]))
 
     def _keep(self, page: PageText) -> None:
         self.files.write(page)

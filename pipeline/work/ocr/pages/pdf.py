@@ -188,14 +188,33 @@ def draw(page: pypdfium2.PdfPage, look: Look, max_megapixels: float) -> tuple[Im
     if look.turn in (90, 270):
         width, height = height, width
     dpi = min(look.dpi, 72 * math.sqrt(max_megapixels * 1e6 / (max(width * height, 1e-6) * look.squeeze)))
-    across = min(max(round(width * look.squeeze * dpi / 72), MIN_SIDE), MAX_SIDE)
-    down = min(max(round(height * dpi / 72), MIN_SIDE), MAX_SIDE)
-    bitmap = pypdfium2.PdfBitmap.new_native(across, down, pdfium.FPDFBitmap_Gray)
+    size = (_side(width * look.squeeze * dpi / 72), _side(height * dpi / 72))
+    # Without FPDF_GRAYSCALE: the bitmap is grey anyway, and with it a scan takes three times as long.
+    return _drawn(page, size, pdfium.FPDFBitmap_Gray, look.turn), max(round(dpi), 1)
+
+
+def picture(page: pypdfium2.PdfPage, width: int, max_megapixels: float, max_side: int) -> Image.Image:
+    """The page in its colours as a viewer shows it, at most so wide."""
+    shown, high = page.get_size()
+    scale = min(
+        width / max(shown, 1e-6),
+        max_side / max(high, 1e-6),
+        math.sqrt(max_megapixels * 1e6 / max(shown * high, 1e-6)),
+    )
+    size = (_side(shown * scale, max_side), _side(high * scale, max_side))
+    return _drawn(page, size, pdfium.FPDFBitmap_BGR).convert("RGB")
+
+
+def _side(pixels: float, most: int = MAX_SIDE) -> int:
+    return min(max(round(pixels), MIN_SIDE), most)
+
+
+def _drawn(page: pypdfium2.PdfPage, size: tuple[int, int], colours: int, turn: int = 0) -> Image.Image:
+    bitmap = pypdfium2.PdfBitmap.new_native(*size, colours)
     try:
-        bitmap.fill_rect((255, 255, 255, 255), 0, 0, across, down)
-        # Without FPDF_GRAYSCALE: the bitmap is grey anyway, and with it a scan takes three times as long.
+        bitmap.fill_rect((255, 255, 255, 255), 0, 0, *size)
         flags = pdfium.FPDF_ANNOT | pdfium.FPDF_RENDER_LIMITEDIMAGECACHE
-        pdfium.FPDF_RenderPageBitmap(bitmap.raw, page.raw, 0, 0, across, down, look.turn // 90, flags)
-        return bitmap.to_pil().copy(), max(round(dpi), 1)
+        pdfium.FPDF_RenderPageBitmap(bitmap.raw, page.raw, 0, 0, *size, turn // 90, flags)
+        return bitmap.to_pil().copy()
     finally:
         bitmap.close()

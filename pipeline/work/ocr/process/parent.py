@@ -14,6 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from pipeline.errors import DocumentError, PipelineError
 from pipeline.work.ocr.model import OcrOptions
 from pipeline.work.ocr.process.memory import MIB, memory_of
 
@@ -124,7 +125,7 @@ class Child:
         return self._own.ask(self._order, report)
 
     def messages(self) -> Iterator[dict[str, Any]]:
-        """What the child reports, until it is done. The page's clock starts anew with each message."""
+        """What the child reports, until it is done or failed. Each message starts the page's clock anew."""
         buffer = b""
         page_deadline = time.monotonic() + self._options.page_seconds
         with selectors.DefaultSelector() as selector:
@@ -140,6 +141,8 @@ class Child:
                 for message in map(json.loads, lines):
                     if "pid" in message:
                         self._pid = message["pid"]
+                    elif "failed" in message:
+                        raise failure_in(message)
                     else:
                         yield message
                     page_deadline = time.monotonic() + self._options.page_seconds
@@ -196,6 +199,18 @@ class Child:
         except OSError:
             pass  # the warm parent fell, and its child with it
         line.close()
+
+
+def failure_in(message: dict[str, Any]) -> Exception:
+    """What the child reported as its failure, as the error to raise."""
+    reason, code = message["failed"], message["code"]
+    if code is None:
+        return RuntimeError(f"the reader failed: {reason}")
+    if message["retryable"]:
+        return PipelineError(reason, code=code)
+    if code == "memory_limit":
+        return ChildDied(code, reason)
+    return DocumentError(reason, code=code)
 
 
 def _environment() -> dict[str, str]:

@@ -34,7 +34,8 @@ def main(control: socket.socket) -> None:
             if order is None:
                 os.close(descriptors[1])
                 continue
-            last = _warm_up(order, last)
+            if "languages" in order:
+                last = _warm_up(order, last)
             _have_it_read(order, descriptors[1], line, control)
 
 
