@@ -269,6 +269,12 @@ OCR_MAX_PAGES = envint("OCR_MAX_PAGES", 5000, 1)
 
 # Whether everyone may read the records. Off: only those who may look at the pipeline.
 RECORDS_PUBLIC = envbool("RECORDS_PUBLIC")
+# The index over all sites: where it lies, and whether deploy writes it.
+SEARCH_INDEX = envbool("SEARCH_INDEX", True)
+SEARCH_INDEX_DIR = envpath("SEARCH_INDEX_DIR", BASE_DIR / "var" / "index")
+# Pictures of pages are drawn when somebody looks, and kept here within this bound.
+RECORDS_IMAGE_CACHE_DIR = envpath("RECORDS_IMAGE_CACHE_DIR", BASE_DIR / "var" / "images")
+RECORDS_IMAGE_CACHE_MB = envint("RECORDS_IMAGE_CACHE_MB", 500, 1)
 
 # ---- Taking over the old system ---------------------------------------------------------------------
 

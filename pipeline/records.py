@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from django.conf import settings
 from django.db.models import F
@@ -89,7 +89,20 @@ def deploy_site(
 
 
 def target_urls() -> list[str]:
-    return settings.DEPLOY_TARGETS or [f"directory://{quote(str(settings.DEPLOY_DIR))}"]
+    """Where databases are published, and last the search index, which follows them."""
+    urls = settings.DEPLOY_TARGETS or [f"directory://{quote(str(settings.DEPLOY_DIR))}"]
+    if not settings.SEARCH_INDEX or any(url.startswith("index:") for url in urls):
+        return urls
+    databases = urlencode({"databases": databases_dir()})
+    return [*urls, f"index://{quote(str(settings.SEARCH_INDEX_DIR))}?{databases}"]
+
+
+def databases_dir() -> Path:
+    """Where the deployed databases lie that readers read: the first folder among the targets."""
+    for url in settings.DEPLOY_TARGETS:
+        if url.startswith("directory:"):
+            return Path(unquote(urlsplit(url).path))
+    return Path(settings.DEPLOY_DIR)
 
 
 def targets() -> list[tuple[str, Target]]:

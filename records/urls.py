@@ -1,8 +1,12 @@
-"""The addresses of the records. They are for ever: people cite them."""
+"""The addresses of the records. They are for ever: people cite them.
+
+A document's id is that of one version of it, the same on every machine and in every build (16 hexadecimal
+digits), so under a site's name every other word is free.
+"""
 
 from django.urls import path, register_converter
 
-from records.views import home
+from records.views import home, reader, search, site
 
 # The first words of every other address of Clerk; no site's page stands there.
 TAKEN = (
@@ -15,7 +19,12 @@ TAKEN = (
     "images",
     "queues",
     "records",
+    "robots.txt",
     "search",
+    "search.csv",
+    "search.json",
+    "sitemap.xml",
+    "sitemaps",
     "static",
 )
 
@@ -32,9 +41,22 @@ class SiteConverter:
         return value
 
 
+class DocumentConverter(SiteConverter):
+    """The id of a published document."""
+
+    regex = "[0-9a-f]{16}"
+
+
 register_converter(SiteConverter, "site")
+register_converter(DocumentConverter, "document")
 
 app_name = "records"
 urlpatterns = [
     path("records", home.front, name="home"),
+    path("search", search.page, name="search"),
+    path("<site:site_id>", site.home, name="site"),
+    path("<site:site_id>/<document:document_id>", reader.document, name="document"),
+    path("<site:site_id>/<document:document_id>/<int:page>", reader.page, name="page"),
+    path("<site:site_id>/<document:document_id>/<int:page>/<int:width>.webp", reader.picture, name="picture"),
+    path("<site:site_id>/<document:document_id>/original", reader.original, name="original"),
 ]

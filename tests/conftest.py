@@ -26,6 +26,8 @@ QUEUES = ("high", "fetch", "ocr", "compilation", "extraction", "deploy")
 def own_folders(tmp_path: Path, settings) -> None:
     settings.STORAGE_DIR = tmp_path / "storage"
     settings.DEPLOY_DIR = tmp_path / "deployed"
+    settings.SEARCH_INDEX_DIR = tmp_path / "index"
+    settings.RECORDS_IMAGE_CACHE_DIR = tmp_path / "images"
     settings.RETRY_BACKOFF_SECONDS = 0
 
 

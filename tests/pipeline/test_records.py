@@ -188,7 +188,11 @@ def test_a_deploy_that_fails_leaves_the_old_version_serving(make_site, add_read_
         go_through(site, add_read_document(site, "two"))
 
     assert rows(settings.DEPLOY_DIR / "alameda.ca.db", "SELECT count(*) FROM pages") == [(1,)]
-    assert [target.current(site.pk) for _, target in records.targets()] == [None, first.version]
+    assert [target.current(site.pk) for _, target in records.targets()] == [
+        None,
+        first.version,
+        first.version,
+    ]
     assert not list(SiteFiles.of(site.pk).scratch.glob("*.db"))
 
 

@@ -1,30 +1,5 @@
 """Who may read: nobody but those who look at the pipeline, until the operator opens the records."""
 
-import importlib
-
-import pytest
-from django.apps import apps
-from django.contrib.auth.models import Group, User
-from django.test import Client
-
-roles = importlib.import_module("pipeline.migrations.0004_roles")
-
-
-@pytest.fixture
-def as_(db):
-    """A client logged in as a member of this group; of none for the empty name."""
-    roles.create(apps, None)
-
-    def log_in(group: str) -> Client:
-        user = User.objects.create_user(group or "nobody", password="x", is_staff=True)
-        if group:
-            user.groups.add(Group.objects.get(name=group))
-        client = Client()
-        client.force_login(user)
-        return client
-
-    return log_in
-
 
 def test_a_stranger_sees_only_the_login_page_while_the_records_are_not_public(db, client, settings):
     settings.RECORDS_PUBLIC = False

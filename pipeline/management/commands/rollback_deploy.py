@@ -53,7 +53,7 @@ does not answer.
         if not list and not switched:
             raise CommandError(f"no target keeps versions of {site}", returncode=FAILED)
         if switched and not dry_run:
-            details = {"versions": switched}
+            details = {"versions": sorted(set(switched))}
             Intervention.objects.create(
                 site_id=site, action="rollback", reason=reason, by=by, details=details
             )

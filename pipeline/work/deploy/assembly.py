@@ -111,6 +111,11 @@ def _finish(building: Path) -> tuple[int, int, str]:
             for table in unique_tables()
         )
         pages = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
+        # Whoever indexes the published file must see what changed without reading every text.
+        connection.execute("ALTER TABLE documents ADD COLUMN fingerprint TEXT")
+        connection.execute(
+            "UPDATE documents SET fingerprint = (SELECT fingerprint FROM _compiled WHERE id = documents.id)"
+        )
         for name in schema.OWN_TABLES:
             connection.execute(f"DROP TABLE {name}")
     return pages, facts, digest.hexdigest()

@@ -30,7 +30,7 @@ class DirectoryTarget:
         return cls(Path(unquote(urlsplit(url).path)), releases.keep_of(releases.options_of(url, "keep")))
 
     def publish(self, release: Release) -> Published:
-        kept = self._kept(release.site, release.version)
+        kept = self.kept(release.site, release.version)
         if not kept.is_file():
             write_text(kept.with_suffix(".json"), json.dumps(release.metadata, ensure_ascii=False))
             with replacing(kept) as building:
@@ -49,7 +49,7 @@ class DirectoryTarget:
         return link.readlink().stem if link.is_symlink() else None
 
     def switch(self, site: str, version: str) -> Published:
-        if not self._kept(site, version).is_file():
+        if not self.kept(site, version).is_file():
             raise releases.unknown_version(site, version)
         with self._alone():
             return self._swap(site, version)
@@ -84,13 +84,13 @@ class DirectoryTarget:
     def _link(self, site: str) -> Path:
         return self.root / f"{site}.db"
 
-    def _kept(self, site: str, version: str) -> Path:
+    def kept(self, site: str, version: str) -> Path:
         return self.root / VERSIONS / site / f"{version}.db"
 
     def _prune(self, site: str) -> None:
         for version in releases.to_prune(self.versions(site), self.current(site), self.keep):
-            self._kept(site, version).unlink(missing_ok=True)
-            self._kept(site, version).with_suffix(".json").unlink(missing_ok=True)
+            self.kept(site, version).unlink(missing_ok=True)
+            self.kept(site, version).with_suffix(".json").unlink(missing_ok=True)
 
 
 def _read_json(path: Path) -> Any:

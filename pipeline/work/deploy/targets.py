@@ -14,6 +14,7 @@ ENTRY_POINTS = "clerk.deploy_targets"
 BUILT_IN = {
     "directory": "pipeline.work.deploy.directory:DirectoryTarget.of",
     "s3": "pipeline.work.deploy.s3:S3Target.of",
+    "index": "pipeline.work.deploy.search_index:SearchIndexTarget.of",
     "command": "pipeline.work.deploy.command:CommandTarget.of",
 }
 

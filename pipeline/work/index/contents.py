@@ -1,8 +1,9 @@
-"""What the index says of itself, in the same commit as the pages: each site in short, each document's mark."""
+"""What the index says of itself, in the same commit as the pages: each site in short, and its documents."""
 
 import json
 import zlib
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from tantivy import Document, Query, Searcher
 
@@ -61,11 +62,11 @@ def _entry(field: str, site: str, content: object) -> Document:
     return document
 
 
-def _content(searcher: Searcher, field: str, site: str) -> dict | None:  # type: ignore[type-arg]
+def _content(searcher: Searcher, field: str, site: str) -> dict[str, Any] | None:
     hits = searcher.search(Query.term_query(schema(), field, site), limit=1, count=False).hits
     return _read(searcher.doc(hits[0][1])) if hits else None
 
 
-def _read(document: Document) -> dict:  # type: ignore[type-arg]
-    found: dict = json.loads(zlib.decompress(bytes(document.get_first(CONTENT))))  # type: ignore[type-arg, arg-type]
+def _read(document: Document) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(zlib.decompress(bytes(document.get_first(CONTENT) or b"")))
     return found

@@ -50,9 +50,7 @@ def documents_of(connection: sqlite3.Connection, state: str) -> Iterator[Indexed
         *told, known = row
         identity, body, day, kind, _, superseded = told[:6]
         fingerprint = stable_id(state, known) if known else stable_id(state, *told)
-        yield IndexedDocument(
-            identity, body or "", day_of(day), kind or "", bool(superseded), fingerprint
-        )
+        yield IndexedDocument(identity, body or "", day_of(day), kind or "", bool(superseded), fingerprint)
 
 
 def pages_of(connection: sqlite3.Connection, document: str) -> Iterator[IndexedPage]:

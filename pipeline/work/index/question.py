@@ -13,7 +13,7 @@ MOST_TERMS = 32
 # A beginning is looked up in the whole vocabulary, and may stand for thousands of words.
 MOST_BEGINNINGS = 4
 SHORTEST_BEGINNING = 3
-QUOTES = str.maketrans({mark: '"' for mark in "“”„‟«»＂"} | {"\0": " "})
+QUOTES = str.maketrans(dict.fromkeys("“”„‟«»\N{FULLWIDTH QUOTATION MARK}", '"') | {"\0": " "})
 PIECES = re.compile(r'(?P<minus>-?)"(?P<phrase>[^"]*)(?:"|$)|(?P<word>[^\s"]+)')
 
 

@@ -160,7 +160,7 @@ def find(
             query, limit=limit, offset=offset, count=False, order_by_field=PLACE, order=Order.Desc
         )
         return tuple(_place(searcher, address, int(place)) for place, address in found.hits)
-    # Counting would make the search look at every hit; without it, it skips those that cannot be among the first.
+    # Counting would look at every hit; without it, those that cannot be among the first are skipped.
     found = searcher.search(query, limit=limit, offset=offset, count=False)
     return tuple(_place(searcher, address, 0) for _, address in found.hits)
 
@@ -231,9 +231,7 @@ def _ranges(wanted: Wanted, after: int) -> list[Query]:
     ranges = []
     if wanted.since or wanted.until:
         upper = wanted.until or None
-        ranges.append(
-            Query.range_query(schema(), DAY, FieldType.Unsigned, max(wanted.since, 1), upper)
-        )
+        ranges.append(Query.range_query(schema(), DAY, FieldType.Unsigned, max(wanted.since, 1), upper))
     if after:
         ranges.append(
             Query.range_query(schema(), PLACE, FieldType.Unsigned, None, after, include_upper=False)

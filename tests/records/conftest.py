@@ -1,0 +1,107 @@
+"""Sites whose records are published: through the real compilation, extraction and deploy."""
+
+import importlib
+import json
+from collections.abc import Callable
+from datetime import date
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib.auth.models import Group, User
+from django.test import Client
+from django.utils import timezone
+
+from pipeline import records
+from pipeline.models import DocumentState, Status
+from sites.models import Document, Site
+from sites.storage import SiteFiles
+
+roles = importlib.import_module("pipeline.migrations.0004_roles")
+
+
+@pytest.fixture
+def as_(db):
+    """A client logged in as a member of this group; of none for the empty name."""
+    roles.create(apps, None)
+
+    def log_in(group: str) -> Client:
+        user = User.objects.create_user(group or "nobody", password="x", is_staff=True)
+        if group:
+            user.groups.add(Group.objects.get(name=group))
+        client = Client()
+        client.force_login(user)
+        return client
+
+    return log_in
+
+
+@pytest.fixture
+def public(settings) -> None:
+    settings.RECORDS_PUBLIC = True
+
+
+@pytest.fixture
+def add_document(db) -> Callable[..., Document]:
+    """A document whose pages were read: `add_document(site, "minutes", ["page one", "page two"])`."""
+
+    def add(site: Site, name: str, pages: list[str], method: str = "text", **values: Any) -> Document:
+        told: dict[str, Any] = {
+            "body": "City Council",
+            "kind": "minutes",
+            "meeting_date": date(2024, 1, 15),
+            "title": name,
+        }
+        told |= {"path": f"pdfs/Council/{name}-{values.get('version', 1)}.pdf"} | values
+        document = Document(site=site, external_id=name, meeting="Council", pages=len(pages), **told)
+        document.save()
+        read(document)
+        write_pages(document, pages, method)
+        return document
+
+    return add
+
+
+def read(document: Document) -> None:
+    now = timezone.now()
+    DocumentState.objects.update_or_create(
+        document=document,
+        pipeline="ocr",
+        defaults={
+            "site": document.site,
+            "status": Status.PROCESSED,
+            "created_at": now,
+            "updated_at": now,
+            "processed_at": now,
+        },
+    )
+
+
+def write_pages(document: Document, pages: list[str], method: str = "text") -> None:
+    folder = SiteFiles.of(document.site_id).text_dir(document.path)
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, text in enumerate(pages, start=1):
+        (folder / f"{number}.txt").write_text(text)
+        known = {"method": method, "confidence": 91.0 if method == "ocr" else None, "words": _in_a_row(text)}
+        (folder / f"{number}.json").write_text(json.dumps(known))
+
+
+def _in_a_row(text: str) -> list[tuple[str, int, int, int, int, int]]:
+    """Each word with a box: ten to a line, so that a test knows where it stands."""
+    return [
+        (word, place % 10 * 1000, place // 10 * 200, place % 10 * 1000 + 900, place // 10 * 200 + 150, 90)
+        for place, word in enumerate(text.split())
+    ]
+
+
+@pytest.fixture
+def publish() -> Callable[..., records.Deployed]:
+    """Compile, extract and deploy what the site has."""
+
+    def go(site: Site) -> records.Deployed:
+        records.compile_site(site.pk)
+        for document in site.documents.all():
+            records.extract_document(document)
+        return records.deploy_site(site.pk, timezone.now(), SiteFiles.of(site.pk).scratch / "deploy.db")
+
+    return go
