@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 from pipeline.work.compilation import DocumentInfo, SiteInfo, stable_id
+from pipeline.work.extraction import MeetingContext, extract_document, read_facts
 from pipeline.work.ocr import OcrOptions, OcrResult, read_document
 
 SITE = SiteInfo("alameda.ca", "Alameda", "CA", "city", "US")
@@ -118,3 +120,16 @@ def page_facts(tmp_path: Path) -> Callable[[int], dict]:
 @pytest.fixture
 def page_text(tmp_path: Path) -> Callable[[int], str]:
     return lambda number: (tmp_path / "text" / f"{number}.txt").read_text()
+
+
+@pytest.fixture
+def facts(add_document: Callable[..., DocumentInfo], tmp_path: Path) -> Callable[..., list[dict[str, Any]]]:
+    """What the rules read in the pages of a meeting's minutes."""
+
+    def read(*pages: str, kind: str = "minutes", day: str = "2024-01-15") -> list[dict[str, Any]]:
+        document = add_document("minutes", *pages)
+        extract_document(document.text_dir, tmp_path / "facts.json", MeetingContext("Council", day, kind))
+        found: list[dict[str, Any]] = read_facts(tmp_path / "facts.json")["facts"]
+        return found
+
+    return read

@@ -19,17 +19,22 @@ from pipeline.work.extraction import (
     money,
 )
 from pipeline.work.extraction.motions import events as motion_events
-from pipeline.work.extraction.motions import votes
-from pipeline.work.extraction.people import name_lists, roll
+from pipeline.work.extraction.motions import outcomes, tables, tallies, voters, votes
+from pipeline.work.extraction.people import list_ends, name_lists, names, roll
 
 Add = Callable[..., DocumentInfo]
-MODULES = (addresses, agenda, dates, legislation, money, motion_events, name_lists, roll, votes)
+MODULES = (
+    addresses, agenda, dates, legislation, list_ends, money, motion_events, name_lists, names, outcomes, roll,
+    tables, tallies, voters, votes,
+)  # fmt: skip
 # Repeated until they fill the page: one character, or what the rules look for, over and over.
 CHARACTERS = ("a", "A", "é", " ", "\n", "$", "(", "1", ".", "\u202e")
 PIECES = (
     "((a)", "A. ", "A, ", "1.1 A\n", "1 A St ", "May 1 ", "5-0 ", "moved ", "motion to ", "motion by A ",
     "and moved said ", "Ayes: ", "Aye - ", "Ayes: A, B, C\n", "Mr. A, yes; ", "Present: A, B\n",
-    "Mayor A B moved, seconded by C D. Motion carried 5-0. ", "Resolutions 1, 2 and ",
+    "Mayor A B moved, seconded by C D. Motion carried 5-0. ", "Resolutions 1, 2 and ", "[AYES: ",
+    "A, B\nAyes:\n", "RESULT:\nMOVER:\n", "MOVER: A B\nAYES: C, D,\n", "A B\nPresent\n", "A - aye, ",
+    "A, seconded by B, moved ", "5 ayes (A, ", "motion as amended ", "motion was made to a by ",
 )  # fmt: skip
 HOSTILE = [(piece, 100_000) for piece in CHARACTERS] + [(piece, 40_000) for piece in PIECES]
 

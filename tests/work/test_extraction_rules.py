@@ -1,32 +1,15 @@
 """What the rules read in minutes of many styles, and what they say does not add up."""
 
-import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipeline.work.compilation import DocumentInfo
-from pipeline.work.extraction import MeetingContext, extract_document
 from pipeline.work.extraction.people.surnames import Roll
 
-Add = Callable[..., DocumentInfo]
 ROLL = """Present: Mayor Ann Ruiz, Council Members Bo Lee, Cy Ng, Di Paz and Ed Fox
 Absent: Council Member Gil Orr
 
 """
-
-
-@pytest.fixture
-def facts(add_document: Add, tmp_path: Path):
-    def read(*pages: str, kind: str = "minutes", day: str = "2024-01-15") -> list[dict[str, Any]]:
-        document = add_document("minutes", *pages)
-        extract_document(document.text_dir, tmp_path / "facts.json", MeetingContext("Council", day, kind))
-        found: list[dict[str, Any]] = json.loads((tmp_path / "facts.json").read_text())["facts"]
-        return found
-
-    return read
 
 
 def of_kind(facts: list[dict[str, Any]], kind: str, *names: str) -> list[tuple[Any, ...]]:

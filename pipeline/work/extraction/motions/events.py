@@ -1,7 +1,7 @@
 """The words of a motion in the order they stand: who moved, who seconded, how it ended."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipeline.work.extraction.patterns import Pattern, pattern
 from pipeline.work.extraction.people import names
@@ -17,6 +17,9 @@ class Event:
     value: str | None = None
     rule: str = ""
     confidence: float = 0.9
+    doubt: str = ""
+    # Whether what is moved changes another motion.
+    amends: bool = False
 
 
 # ---- Moved --------------------------------------------------------------------------------------------
@@ -27,14 +30,43 @@ MOVED_AFTER = pattern(
     r"mover|motioned|(?:on|upon)(?: a| the)? motions? (?:duly )?(?:made )?)"
     r"\s*(?:(?:by|of|from)\b\s*:?|:)\s*"
 )
-MOTION_BY = pattern(r"(?i)\bmotion\b(?: to | for | that )[^.;:\n]{1,160}?\bby\b\s*")
+# The mover may stand far behind: `A motion was made to buy a plow for $113,686.91 by Trustee Lee`.
+MOTION = pattern(r"(?i)\bmotion\b(?: was| is)?(?: duly)?(?: made)?(?: to| for| that| \p{Ll}+)\b")
+NOT_ITS_START = pattern(
+    r"(?i)\b(?:second\w*|support\w*|amend\w*|withdr\w+|on|of|which|whose|discuss\w*)\s+(?:the\s+|this\s+|that\s+|his\s+|her\s+|a\s+)?$"
+)
+ENDED = pattern(
+    r"(?i)\bmotion(?: was| is)? "
+    r"(?:carried|carries|passed|passes|failed|fails|approved|adopted|died|was|seconded|and|by|of)$"
+)
+SECONDED = pattern(r"(?i)^(?:second|2nd|support|sec-?onded)")
+BY_REACH = 320
+OFFERED = pattern(r"(?i)^(?:was|were|duly) (?:made|offered)")
+# A prayer is offered and remarks are made, too.
+MOVABLE = pattern(
+    r"(?i)\b(?:motion|motions|resolution|ordinance|amendment|substitute|following|nomination|bill|it|which)\b[^.;]{0,160}$"
+)
+SECOND_FOLLOWS = pattern(r"(?i)^[\s,;]{0,3}(?:and |with a )?(?:was )?(?:duly )?(?:second|2nd|support)")
 MOVED_BEFORE = pattern(
     r"(?i)\s+(?:then |also |so |again |further |now )?(?:moved|moves|motioned|"
     r"(?:made|makes|offered|put forth|introduced|presented)(?: a| the| an)? (?:\w+ )?(?:motion|amendment)|"
     r"(?:offered|introduced) the following (?:resolution|ordinance|local law))\b"
 )
 SAID_AND_MOVED = pattern(
-    r"(?i)\b(?:said|stated|noted|felt|asked|explained|commented|thanked)\b[^.;]{1,160}?\b(?:and|then) moved\b"
+    r"(?i)\b(?:said|stated|noted|felt|asked|explained|commented|thanked|offered|introduced|presented|proposed|read)\b"
+    r"[^.;]{1,160}?\b(?:and|then) moved\b"
+)
+# `Council Member Bailey, seconded by Council Member Stitzer, moved`
+SECONDED_AND_MOVED = pattern(
+    r"(?i),?\s+(?:and\s+)?(?:seconded|second|supported)\s+by\s+[^.;:]{3,80}?,?\s+"
+    r"(?:moved|moves|motioned|made (?:a|the) motion)\b"
+)
+AGAIN = pattern(
+    r"(?i)\s+(?:amended|restated|modified|revised)\s+(?:his|her|their|its)\s+(?:original\s+)?motion\b"
+)
+PREVIOUS_QUESTION = pattern(
+    r"(?i)\s+(?:called\s+for|called|moved)\s+the\s+(?:previous\s+)?question\b"
+    r"[^.;]{0,60}?\b(?:which motion|motion was|seconded)\b"
 )
 PAIR = pattern(
     r"(?i)\b(?:M/S/C|M/S/P|M/S/F|M/S|MSC|MSP|MSF|motion/second(?:ed)?|moved/seconded|mover/seconder|m/s/carried)\b[\s:.(\[-]*"
@@ -49,17 +81,28 @@ NAME_MOTION = pattern(r"(?i)\s*\((motion|moved|second|seconded)\)")
 PASSIVE = pattern(r"(?i)(?:\b(?:was|is|be|been|being|were|are|who|which|not)\s*)$")
 
 
+AMENDS = pattern(r"(?i)\b(?:to amend|amendment)\b")
+
+
 def moves(text: str, roll: Roll) -> Iterator[Event]:
+    for event in _moves(text, roll):
+        yield replace(event, amends=bool(AMENDS.search(text[event.start : event.end + 30])))
+
+
+def _moves(text: str, roll: Roll) -> Iterator[Event]:
     yield from _named_after(text, roll, MOVED_AFTER, "move", "moved_by")
     yield from _named_before(text, roll, MOVED_BEFORE, "move", "moved")
-    for match in MOTION_BY.finditer(text):
-        name = names.after(text, match.end())
-        if name and (name.titled or roll.knows(name.text)):
-            yield Event("move", match.start(), name.end, name.text, "motion_by", 0.9)
-    for match in SAID_AND_MOVED.finditer(text):
-        name = names.before(text, match.start())
-        if name and _believable(name, roll):
-            yield Event("move", match.start(), match.end(), name.text, "said_and_moved", 0.8)
+    yield from _moved_far_behind(text, roll)
+    for words, rule in (
+        (SAID_AND_MOVED, "said_and_moved"),
+        (SECONDED_AND_MOVED, "seconded_and_moved"),
+        (AGAIN, "moved_again"),
+        (PREVIOUS_QUESTION, "previous_question"),
+    ):
+        for match in words.finditer(text):
+            name = names.before(text, match.start())
+            if name and _believable(name, roll):
+                yield Event("move", name.start, match.start(), name.text, rule, 0.85)
     for match in BARE_MOTION.finditer(text):
         name = names.after(text, match.end(), reach=50)
         if name and roll.knows(name.text):
@@ -67,6 +110,40 @@ def moves(text: str, roll: Roll) -> Iterator[Event]:
     for match in NOBODY.finditer(text):
         if not text[match.end() : match.end() + 4].lstrip().lower().startswith(("by", "fro")):
             yield Event("move", match.start(), match.end(), None, "nobody_named", 0.7)
+
+
+def _moved_far_behind(text: str, roll: Roll) -> Iterator[Event]:
+    """`A motion to … by Trustee Elton`: the first `by` with a member behind it, in the same sentence."""
+    for match in MOTION.finditer(text):
+        if NOT_ITS_START.search(text[max(0, match.start() - 40) : match.start()]) or ENDED.search(
+            match.group()
+        ):
+            continue
+        name = _named_by(text, match.end(), roll)
+        if name:
+            yield Event("move", match.start(), name.end, name.text, "motion_by", 0.9)
+
+
+def _named_by(text: str, position: int, roll: Roll) -> Name | None:
+    before = ""
+    for match in names.TOKEN.finditer(text[position : position + BY_REACH]):
+        token = match.group()
+        if token.lower() == "by" and SECONDED.match(before):
+            return None
+        if token.lower() == "by":
+            name = names.after(text, position + match.end())
+            if name and (name.titled or roll.knows(name.text)) and _moved_it(text, name, before):
+                return name
+        if names.ends_sentence(token) or token.endswith(";"):
+            return None
+        before = token
+    return None
+
+
+def _moved_it(text: str, name: Name, before: str) -> bool:
+    """Chairs `recommended by Mr. Ruff` were not moved by him, unless a second follows."""
+    done = before.lower().endswith("ed") and before.lower() not in ("moved", "offered", "introduced")
+    return not done or bool(SECOND_FOLLOWS.match(text[name.end : name.end + 40]))
 
 
 def pairs(text: str, roll: Roll) -> Iterator[Event]:
@@ -104,6 +181,9 @@ NAMES_A_PERSON = pattern(r"(?i)(?:\b(?:by|of|from)\s*:?|\b(?:mover|seconder|seco
 
 def _named_after(text: str, roll: Roll, words: Pattern, kind: str, rule: str) -> Iterator[Event]:
     for match in words.finditer(text):
+        lead = text[max(0, match.start() - 160) : match.start()]
+        if OFFERED.match(match.group()) and not MOVABLE.search(lead):
+            continue
         name = names.after(text, match.end())
         if name and (name.titled or roll.knows(name.text) or NAMES_A_PERSON.search(match.group())):
             yield Event(
@@ -133,7 +213,7 @@ def _believable(name: Name, roll: Roll) -> bool:
 # ---- Seconded -----------------------------------------------------------------------------------------
 
 SECONDED_AFTER = pattern(
-    r"(?i)\b(?:seconded|second|2nd(?:ed)?|supported|support|seconder)\b"
+    r"(?i)\b(?:sec-?\s?onded|second|2nd(?:ed)?|supported|support|seconder)\b"
     r"(?: was| made| given| offered| provided)*\s*(?:(?:by|from)\b\s*:?|:)\s*"
 )
 SECONDED_BEFORE = pattern(
@@ -150,82 +230,3 @@ def seconds(text: str, roll: Roll) -> Iterator[Event]:
         name = names.after(text, match.end(), reach=50)
         if name and roll.knows(name.text):
             yield Event("second", match.start(), name.end, name.text, "second_name", 0.85)
-
-
-# ---- Ended --------------------------------------------------------------------------------------------
-
-NO_SECOND = pattern(
-    r"(?i)\b(?:(?:died|dies|failed|fails|lost)\s+(?:due to |because of )?(?:for |from )?(?:a )?(?:the )?"
-    r"(?:lack|want)\s+of\s+(?:a\s+)?second|(?:there was|there being|there were|with|hearing)\s+no\s+seconds?|"
-    r"no\s+second(?:\.|,|;| was| to)|(?:was|is) not seconded|did not receive (?:a second|one\b))"
-)
-WITHDRAWN = pattern(
-    r"(?i)\b(?:withdrew|withdrawn|rescinded)\b[^.;]{0,30}\bmotion\b|"
-    r"\bmotion\b[^.;]{0,40}\b(?:was|were)? ?(?:withdrawn|rescinded)\b"
-)
-OUTCOME = pattern(
-    r"(?i)\b(carried|carries|passed|passes|prevailed|prevails|failed|fails|defeated|lost|rejected|"
-    r"did not (?:pass|carry)|adopted|approved|accepted|unanimously|unanimous|so voted|so ordered|"
-    r"all (?:members )?(?:present )?(?:voted|voting) (?:aye|yes|yea|in favor|for)|all (?:were )?in favor|"
-    r"all ayes?|all yes|(?:ayes|yes|aye|yeas|yea)\s*[-–:]\s*all|voted (?:unanimously )?(?:to|in favor)|"
-    r"concurred)\b"
-)
-LABELLED = pattern(
-    r"(?im)^[ \t]*(?:result|disposition|outcome|action taken|vote result|status)[ \t]*:[ \t]*([^\n]{3,60})"
-)
-SUBJECT = pattern(
-    r"(?i)\b(?:motion|amendment|vote|question|resolution|ordinance|it|item|measure|and|which|minutes|"
-    r"agenda|calendar)\b[^.;]{0,70}$"
-)
-SENTENCE_START = pattern(r"(?:^|[.;:!?)\]\n–—-])\s*$")
-ADJOURNED = pattern(
-    r"(?i)\b(?:meeting|session|hearing|board|council|commission)(?: was| were)?(?: duly)? "
-    r"(?:adjourned|closed|ended)\b"
-)
-HYPOTHETICAL = pattern(
-    r"(?i)\b(?:be|been|being|to be|if|as|not|previously|have|has|had|recently|last|would|until|and)\s*$"
-)
-ADVERB = pattern(r"(?i)\b(?:unanimously|duly|hereby|then|all)\s*$")
-FAILED = frozenset(("failed", "fails", "defeated", "lost", "rejected", "did not pass", "did not carry"))
-STRONG = frozenset(("carried", "carries", "passed", "passes", "prevailed", "prevails", *FAILED))
-MAIN_MOTION = pattern(r"(?i)\b(?:main|original|underlying) motion\b|\bmotion,? as amended\b")
-
-
-def results(text: str) -> Iterator[Event]:
-    for match in NO_SECOND.finditer(text):
-        yield Event("result", match.start(), match.end(), "no_second", "no_second", 0.95)
-    for match in WITHDRAWN.finditer(text):
-        yield Event("result", match.start(), match.end(), "withdrawn", "withdrawn", 0.9)
-    for match in LABELLED.finditer(text):
-        failed = any(
-            word in match.group(1).lower() for word in ("fail", "defeat", "reject", "denied", "lost")
-        )
-        died = "second" in match.group(1).lower()
-        value = "no_second" if died else "failed" if failed else "passed"
-        yield Event("label_result", match.start(), match.end(), value, "result_label", 0.97)
-    for match in OUTCOME.finditer(text):
-        event = _outcome(text, match.start(), match.end(), " ".join(match.group(1).lower().split()))
-        if event:
-            yield event
-    for match in MAIN_MOTION.finditer(text):
-        yield Event("return", match.start(), match.end())
-    for match in ADJOURNED.finditer(text):
-        yield Event("adjourned", match.start(), match.end(), "passed", "adjourned", 0.85)
-
-
-def _outcome(text: str, start: int, end: int, word: str) -> Event | None:
-    lead = text[max(0, start - 90) : start]
-    plain = ADVERB.sub("", lead)
-    subject, opening = bool(SUBJECT.search(plain)), bool(SENTENCE_START.search(plain[-6:]))
-    if word in STRONG:
-        if (HYPOTHETICAL.search(plain) and not plain.rstrip().lower().endswith("and")) or not (
-            subject or opening
-        ):
-            return None
-        value = "failed" if word in FAILED else "passed"
-        return Event("result", start, end, value, "outcome", 0.95)
-    if word in ("adopted", "approved", "accepted"):
-        if HYPOTHETICAL.search(plain) and not plain.rstrip().lower().endswith("and"):
-            return None
-        return Event("weak_result", start, end, "passed", "weak_outcome", 0.85 if subject else 0.75)
-    return Event("weak_result", start, end, "passed", "unanimous", 0.85)

@@ -6,14 +6,19 @@ from typing import Any
 
 from pipeline.work.extraction.facts import Fact, MeetingContext, PagedText
 from pipeline.work.extraction.motions import events as motion_events
-from pipeline.work.extraction.motions import votes
+from pipeline.work.extraction.motions import outcomes, votes
 from pipeline.work.extraction.motions.events import Event
 from pipeline.work.extraction.motions.flags import flags_of
-from pipeline.work.extraction.motions.floor import Floor, Motion, grouped, merged
-from pipeline.work.extraction.motions.votes import ABSTAIN, AYE, NO, Answer, Tally, size
+from pipeline.work.extraction.motions.floor import Floor, Motion, grouped
+from pipeline.work.extraction.motions.headings import without_heading
+from pipeline.work.extraction.motions.tables import Table, motion_of, tables
+from pipeline.work.extraction.motions.tallies import Tally, tallies
+from pipeline.work.extraction.motions.votes import ABSTAIN, AYE, NO, Answer, size
 from pipeline.work.extraction.people.surnames import Roll
 
 SAME_PLACE = 12
+# The answers of one vote stand together.
+SAME_VOTE = 150
 NO_VOTE = ("no_second", "withdrawn")
 LINE_ENDS = str.maketrans("\r\n", "  ")
 
@@ -21,11 +26,22 @@ LINE_ENDS = str.maketrans("\r\n", "  ")
 def find(paged: PagedText, context: MeetingContext, people: Iterable[Fact]) -> list[Fact]:
     members = [fact for fact in people if fact.values["role"] == "member"]
     roll = Roll([fact.values["name"] for fact in members])
+    told = list(tables(paged.text))
+    text = _without(told, paged.text)
     # Lines run on, paragraphs do not: nobody's name begins in one and ends in the next.
-    flat = paged.text.replace("\n\n", "; ").translate(LINE_ENDS)
-    floor = grouped(_events(paged.text, flat, roll), roll)
-    _add_votes(floor, paged.text, flat, roll)
-    return [_fact(motion, members) for motion in merged(floor.motions)]
+    flat = text.replace("\n\n", "; ").translate(LINE_ENDS)
+    floor = grouped(_events(text, flat, roll), [motion_of(table, roll) for table in told], roll)
+    _add_votes(floor, text, flat, roll)
+    return [_fact(motion, members) for motion in sorted(floor.motions, key=lambda motion: motion.start)]
+
+
+def _without(told: list[Table], text: str) -> str:
+    """The text with its tables blank: what they say is not said again."""
+    pieces, position = [], 0
+    for table in told:
+        pieces += [text[position : table.start], " " * (table.end - table.start)]
+        position = table.end
+    return "".join([*pieces, text[position:]])
 
 
 def _events(text: str, flat: str, roll: Roll) -> list[Event]:
@@ -34,8 +50,9 @@ def _events(text: str, flat: str, roll: Roll) -> list[Event]:
         *motion_events.moves(flat, roll),
         *motion_events.pairs(flat, roll),
         *motion_events.seconds(flat, roll),
-        *motion_events.results(text),
+        *outcomes.results(text),
     ]
+    found = [without_heading(event, text, roll) for event in found]
     kept: list[Event] = []
     for event in sorted(found, key=lambda event: (event.start, -event.confidence)):
         if not any(_same(event, other) for other in kept[-4:]):
@@ -50,7 +67,7 @@ def _same(event: Event, other: Event) -> bool:
 
 
 def _add_votes(floor: Floor, text: str, flat: str, roll: Roll) -> None:
-    for tally in sorted(votes.tallies(flat), key=lambda tally: tally.start):
+    for tally in sorted(tallies(flat), key=lambda tally: tally.start):
         motion = floor.at(tally.start, reach=400)
         if motion and motion.tally is None and motion.result not in NO_VOTE:
             motion.tally = tally
@@ -65,10 +82,13 @@ def _add_votes(floor: Floor, text: str, flat: str, roll: Roll) -> None:
 
 def _add_answer(motion: Motion, answer: Answer) -> None:
     known = motion.answers.get(answer.vote)
+    if known and answer.start - max(each.end for each in motion.answers.values()) > SAME_VOTE:
+        return  # another vote, whose motion was not found
     if known:
         named = tuple(dict.fromkeys(known.names + answer.names))
         count = known.count if known.count is not None else answer.count
-        answer = replace(answer, start=known.start, names=named, count=count)
+        listed = known.listed or answer.listed
+        answer = replace(answer, start=known.start, names=named, count=count, listed=listed)
     motion.answers[answer.vote] = answer
     motion.reach(answer)
 

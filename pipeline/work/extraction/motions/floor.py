@@ -1,10 +1,11 @@
 """One motion after another: which is before the meeting at each place, and which words belong to it."""
 
 from bisect import bisect_right
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from pipeline.work.extraction.motions.events import Event
-from pipeline.work.extraction.motions.votes import Answer, Tally
+from pipeline.work.extraction.motions.tallies import Tally
+from pipeline.work.extraction.motions.votes import Answer
 from pipeline.work.extraction.people.surnames import Roll
 
 # How far after its last word a motion may still be spoken of.
@@ -23,6 +24,9 @@ class Motion:
     weak: bool = False
     tally: Tally | None = None
     answers: dict[str, Answer] = field(default_factory=dict)
+    # What the reader should look at, such as a name that may be longer than the person's.
+    doubts: list[str] = field(default_factory=list)
+    amends: bool = False
 
     def reach(self, event: Event | Tally | Answer) -> None:
         self.end = max(self.end, event.end)
@@ -49,19 +53,61 @@ class Floor:
 
     def go_back(self, position: int) -> None:
         """The meeting turns from an amendment to the motion it interrupted."""
-        waiting = [motion for motion in self.motions[-4:] if motion.result is None]
-        if waiting and position - waiting[0].start < 4000:
-            self.take(waiting[0], position)
+        waiting = [motion for motion in self.motions[-4:] if motion.result is None and not motion.amends]
+        if waiting and position - waiting[-1].start < 4000:
+            self.take(waiting[-1], position)
+
+    def settle(self, told: Motion) -> None:
+        """Minutes that tell a motion and then list it in a table tell of one motion."""
+        spoken = self._spoken(told)
+        if spoken is None:
+            self.take(told)
+            return
+        if told.seconder and spoken.seconder and not _same_person(told.seconder, spoken.seconder):
+            spoken.doubts.append(f"seconded by {spoken.seconder}, in the table by {told.seconder}")
+        spoken.mover, spoken.seconder = told.mover, spoken.seconder or told.seconder
+        spoken.result, spoken.weak = told.result or spoken.result, False
+        spoken.tally, spoken.answers = told.tally, told.answers
+        if told.start - spoken.end < NEAR:
+            spoken.end = told.end
+        self.take(spoken, told.start)
+
+    def _spoken(self, told: Motion) -> Motion | None:
+        """The motion that the table is about: not voted on yet, and by the same people."""
+        before = [
+            motion
+            for motion in reversed(self.motions[-8:])
+            if motion.tally is None and not motion.answers and told.start - motion.end < AWAY
+        ]
+        same = [motion for motion in before if _same_person(motion.mover, told.mover)]
+        agreed = [
+            m for m in same if not (m.seconder and told.seconder) or _same_person(m.seconder, told.seconder)
+        ]
+        return next(iter([*agreed, *(motion for motion in same if motion.result is None)]), None)
 
 
-def grouped(events: list[Event], roll: Roll) -> Floor:
+# A table this near to the words of its motion is part of the same passage.
+NEAR = 600
+AWAY = 9_000
+
+
+def _same_person(one: str | None, other: str | None) -> bool:
+    """Whether a name and a surname may be one person's."""
+    if not one or not other:
+        return False
+    ours, theirs = one.lower().split(), other.lower().split()
+    return ours[-1] == theirs[-1] and (len(ours) == 1 or len(theirs) == 1 or ours[0][0] == theirs[0][0])
+
+
+def grouped(events: list[Event], tables: list[Motion], roll: Roll) -> Floor:
     floor = Floor()
+    waiting = tables[::-1]
     for position, event in enumerate(events):
+        while waiting and waiting[-1].start <= event.start:
+            floor.settle(waiting.pop())
         current = floor.at(event.start, REACH)
-        if event.kind == "label_result" and _leads_a_block(events, position):
-            floor.take(Motion(event.start, event.end, event.rule, event.confidence, result=event.value))
-        elif event.kind == "move":
-            _move(floor, current, event, roll)
+        if event.kind == "move":
+            _move(floor, event, roll)
             if position and _told_before(events[position - 1], event):
                 _end(floor.motions[-1], events[position - 1], weak=True)
         elif position + 1 < len(events) and _told_before(event, events[position + 1]):
@@ -70,6 +116,8 @@ def grouped(events: list[Event], roll: Roll) -> Floor:
             floor.go_back(event.start)
         elif current is not None:
             _continue(current, event, roll)
+    for table in reversed(waiting):
+        floor.settle(table)
     return floor
 
 
@@ -79,24 +127,11 @@ def _told_before(event: Event, move: Event) -> bool:
     return told and move.start - event.end < 60
 
 
-def _leads_a_block(events: list[Event], position: int) -> bool:
-    """In a block of labels the result stands above the mover."""
-    following = events[position + 1 : position + 4]
-    return any(event.kind == "move" and event.start - events[position].end < 200 for event in following)
-
-
-def _move(floor: Floor, current: Motion | None, event: Event, roll: Roll) -> None:
+def _move(floor: Floor, event: Event, roll: Roll) -> None:
     mover = roll.full(event.value) if event.value else None
-    if (
-        current
-        and current.rule == "result_label"
-        and current.mover is None
-        and event.start - current.start < 300
-    ):
-        current.mover = mover
-        current.reach(event)
-    else:
-        floor.take(Motion(event.start, event.end, event.rule, event.confidence, mover=mover))
+    motion = Motion(event.start, event.end, event.rule, event.confidence, mover=mover, amends=event.amends)
+    motion.doubts += [event.doubt] if event.doubt else []
+    floor.take(motion)
 
 
 def _continue(current: Motion, event: Event, roll: Roll) -> None:
@@ -115,9 +150,12 @@ def _continue(current: Motion, event: Event, roll: Roll) -> None:
 
 def _second(current: Motion, event: Event, roll: Roll) -> None:
     name = roll.full(event.value or "")
-    waiting = current.result in (None, "passed") or current.rule == "result_label"
-    if current.seconder is None and waiting and event.start - current.end < 1200 and name != current.mover:
+    waiting = current.result in (None, "passed")
+    # Who is printed as both is kept, and flagged.
+    other = name != current.mover or event.rule == "seconded_by"
+    if current.seconder is None and waiting and event.start - current.end < 1200 and other:
         current.seconder = name
+        current.doubts += [event.doubt] if event.doubt else []
         current.reach(event)
 
 
@@ -125,21 +163,3 @@ def _end(motion: Motion, event: Event, *, weak: bool = False) -> None:
     motion.result, motion.weak = event.value, weak
     motion.confidence = min(motion.confidence, event.confidence)
     motion.reach(event)
-
-
-def merged(motions: list[Motion]) -> list[Motion]:
-    """Minutes that tell a motion and then list it tell of one motion."""
-    kept: list[Motion] = []
-    for motion in motions:
-        last = kept[-1] if kept else None
-        again = last and motion.rule == "result_label" and motion.start - last.end < 400
-        if (
-            last
-            and again
-            and last.rule != "result_label"
-            and (last.mover, last.seconder) == (motion.mover, motion.seconder)
-        ):
-            kept[-1] = replace(motion, start=last.start)
-        else:
-            kept.append(motion)
-    return kept

@@ -1,9 +1,11 @@
-"""How a vote went: its numbers, and the names under each answer."""
+"""How each member voted: the names under each answer."""
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from pipeline.work.extraction.motions import voters
+from pipeline.work.extraction.motions.tallies import ADVISORY, DASHED, NUMBER, number
 from pipeline.work.extraction.patterns import Match, pattern
 from pipeline.work.extraction.people import name_lists, names
 from pipeline.work.extraction.people.surnames import Roll
@@ -12,196 +14,192 @@ AYE, NO, ABSTAIN, ABSENT = "aye", "no", "abstain", "absent"
 
 
 @dataclass(frozen=True)
-class Tally:
-    start: int
-    end: int
-    ayes: int
-    noes: int | None
-    abstentions: int | None
-    absent: int | None = None
-
-
-@dataclass(frozen=True)
 class Answer:
-    """One answer and who gave it; `count` is what the text says their number is."""
+    """One answer and who gave it; `count` is the number that the text gives; `listed`: it names them all."""
 
     start: int
     end: int
     vote: str
     names: tuple[str, ...]
     count: int | None
+    listed: bool = False
 
 
 def size(answer: Answer) -> int:
     return answer.count if answer.count is not None else len(answer.names)
 
 
-WORDS = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-]
-NUMBER = rf"(\d{{1,2}}|(?i:{'|'.join(WORDS)}))"
-DASHED = pattern(
-    rf"{NUMBER}\s?(?:-|–|—|to|TO|To)\s?{NUMBER}(?:\s?[-–—]\s?(\d{{1,2}}))?(?:\s?[-–—]\s?(\d{{1,2}}))?"
-)
-VOTE_BEFORE = pattern(
-    r"(?i)(?:\b(?:vote|votes|voted|carried|carries|passed|passes|failed|fails|approved|adopted|defeated|unanimously|motion|accepted|amendment|tally|result)\b"
-    r"[^.;\n\d]{0,40}|[(\[]\s*|[.;)]\s+)$"
-)
-NOT_A_TALLY = pattern(
-    r"(?i)(?:[\d$#/.,A-Z]|no\.?\s*|number\s*|resolution\s*|ordinance\s*|items?\s*|pages?\s*|sections?\s*|lots?\s*)$"
-)
-COUNTED = pattern(
-    rf"(?i)\b{NUMBER}\s+(?:ayes?|yeas?|yes(?: votes)?|in favor|for)\b\s*(?:,|and|;|-|to)*\s*"
-    rf"{NUMBER}\s+(?:nays?|noes|no(?: votes)?|opposed|against)\b"
-    rf"(?:\s*(?:,|and|;|with)*\s*{NUMBER}\s+(?:abstentions?|abstaining|abstained|abstain))?"
-)
-NUMBERED = pattern(
-    rf"(?i)\b(?:ayes?|yeas?|yes|for)\s*[:=-]?\s*{NUMBER}\b\s*[,;.]?\s*(?:nays?|noes|no|against|opposed)\s*[:=-]?\s*{NUMBER}\b"
-    rf"(?:\s*[,;.]?\s*(?:abstain\w*|abstentions?)\s*[:=-]?\s*{NUMBER}\b)?"
-)
-
-
-ONLY_AYES = pattern(rf"(?i)\b{NUMBER}\s+(?:ayes|yeas|yes votes)\b")
-
-
-def number(text: str | None) -> int | None:
-    if text is None:
-        return None
-    return int(text) if text.isdigit() else WORDS.index(text.lower())
-
-
-def tallies(text: str) -> Iterator[Tally]:
-    for match in DASHED.finditer(text):
-        lead, tail = text[max(0, match.start() - 60) : match.start()], text[match.end() : match.end() + 2]
-        if (
-            VOTE_BEFORE.search(lead)
-            and not NOT_A_TALLY.search(lead[-12:])
-            and not tail[:1].isalnum()
-            and not tail.startswith(("-", "–", "/", "%"))
-        ):
-            yield _tally(match)
-    counted = [*COUNTED.finditer(text), *NUMBERED.finditer(text)]
-    yield from map(_tally, counted)
-    told = {match.start() for match in counted}
-    for match in ONLY_AYES.finditer(text):
-        if match.start() not in told:
-            yield Tally(match.start(), match.end(), number(match.group(1)) or 0, None, None)
-
-
-def _tally(match: Match) -> Tally:
-    ayes, noes, *rest = (number(group) for group in match.groups())
-    return Tally(match.start(), match.end(), ayes or 0, noes or 0, *rest)
-
-
-# ---- Names under each answer --------------------------------------------------------------------------
-
-ANSWER_LABEL = pattern(
-    r"(?i)(?:^|[\s(.;])(ayes?|yeas?|yes|in favor|for|affirmative|nays?|noes|no|against|opposed|"
-    r"negative|abstain(?:ed|ing|s)?|abstentions?|recused|"
-    r"absent|excused|not voting)[ \t]*(?:\((\d{1,2})\))?[ \t]*[:;–—-][ \t]*"
-)
 KINDS = {
     AYE: ("aye", "ayes", "yea", "yeas", "yes", "in favor", "for", "affirmative"),
     NO: ("nay", "nays", "noes", "no", "against", "opposed", "negative"),
     ABSTAIN: ("abstain", "abstained", "abstaining", "abstains", "abstention", "abstentions", "recused"),
-    ABSENT: ("absent", "excused", "not voting"),
+    ABSENT: (
+        "absent",
+        "excused",
+        "not voting",
+        "not present",
+        "not present at vote",
+        "not present at the vote",
+    ),
 }
 KIND_OF = {word: kind for kind, words in KINDS.items() for word in words}
+# These words lead other lists, too: who spoke in favor, what a permit is for.
+WEAK = frozenset(("in favor", "for", "affirmative", "against", "opposed", "negative"))
+OF_A_VOTE = pattern(r"(?i)\b(?:vote|voted|voting|roll call|motion|seconded|carried|passed|failed)\b")
 NONE = pattern(r"(?i)^\s*(?:none|0|zero|nil|n/a|-{1,3})\b")
-LEADING_COUNT = pattern(r"^\s*\(?(\d{1,2})\)?(?:\s*[-–—:.]|\s*$|\s+)")
-EACH = pattern(r"(?i)(?:,|:|\s*[-–—]|\s)\s*\(?(aye|yea|yes|nay|no|abstain(?:ed|s|ing)?|absent)\b")
-VOTED = pattern(
-    r"(?i)\s+(?:voted|voting|votes|was|were|all voted)?\s*\(?\b(aye|yea|yes|nay|no|in favor|against|opposed|"
-    r"dissenting|dissented|abstaining|abstained|in opposition)\b"
+EACH = pattern(
+    r"(?i)(?:,|:|\s*[-–—~=]+|\.{2,}|\s)\s*[(\"“]?(aye|yea|yes|nay|no|abstain(?:ed|s|ing)?|absent)\b"
 )
-ANSWERS = {"dissenting": NO, "dissented": NO, "in opposition": NO} | KIND_OF
+VOTED = pattern(
+    r"(?i)\s+(?:voted|voting|votes|was|were|all voted)?\s*[(\"“]?\b(aye|yea|yes|nay|no|in favor|against|"
+    r"opposed|dissenting|dissented|abstaining|abstained|in opposition|in the negative)\b"
+)
+ANSWERS = {"dissenting": NO, "dissented": NO, "in opposition": NO, "in the negative": NO} | KIND_OF
+COUNTED_NAMES = pattern(
+    rf"(?i)\b(?:{NUMBER}\s+)?(ayes?|yeas?|yes|in favor|nays?|noes|no|against|opposed|abstentions?|abstaining|"
+    r"abstained|absent)\s*[:–-]?\s*\("
+)
+# So many answers one after another are a roll call, whether or not a roll was read.
+ROLL_CALL = 3
+NEXT_TO = 30
 
 
 def answers(text: str, roll: Roll) -> Iterator[Answer]:
     """Every answer; words inside a labelled list are read as part of that list only."""
-    labelled = list(_labelled(text, roll))
-    yield from labelled
-    starts = [answer.start for answer in labelled]
-    for answer in (*_each(text, roll), *_voted(text, roll)):
+    listed = sorted((*_labelled(text, roll), *_in_brackets(text, roll)), key=lambda answer: answer.start)
+    yield from listed
+    starts = [answer.start for answer in listed]
+    for answer in (*_each(text, roll), *_voted(text, roll), *_against(text, roll)):
         index = bisect_right(starts, answer.start) - 1
-        if index < 0 or answer.start >= labelled[index].end:
+        if index < 0 or answer.start >= listed[index].end:
             yield answer
 
 
 def _labelled(text: str, roll: Roll) -> Iterator[Answer]:
-    """`AYES: Delgado, Okafor`, `Aye: 6 - Bell, Carvalho`, `Noes: None`."""
-    for match in ANSWER_LABEL.finditer(text):
-        if ";" in match.group() and not text[max(0, match.start(1) - 3) : match.start(1)].rstrip().endswith(
-            "."
-        ):
-            continue  # `Mr. Amico, yes; Mr. Ruddy, no` is an answer of one
-        vote = KIND_OF[" ".join(match.group(1).lower().split())]
-        end = _answers_end(text, match.end())
-        content = text[match.end() : end]
-        found = [person.name for person in name_lists.listed(text, match.end(), end)]
-        if ":" not in match.group() and not found and not NONE.search(content):
+    """`AYES: Delgado, Okafor`, `[Aye: 6 - Bell, Carvalho`, `**Noes:** None`; or the names above the label."""
+    claimed = 0
+    for match in voters.labels(text):
+        if match.start() < claimed or _is_aside(text, match):
             continue
-        leading = LEADING_COUNT.search(content)
-        count = int(leading.group(1)) if leading else number(match.group(2))
-        count = 0 if NONE.search(content) and not found else count
-        if found or count is not None:
-            yield Answer(match.start(1), end, vote, tuple(dict.fromkeys(map(roll.full, found))), count)
+        answer = _answer(text, match, roll, claimed)
+        if answer is not None:
+            claimed = answer.end
+            yield answer
 
 
-def _answers_end(text: str, start: int) -> int:
-    """A list of voters ends with its sentence, at the next answer, or with its line."""
-    window = text[start : start + 600]
-    label = ANSWER_LABEL.search(window)
-    stop = label.start() if label else len(window)
-    position = 0
-    for line in window.splitlines(keepends=True):
-        for match in names.TOKEN.finditer(line):
-            token = match.group()
-            if position + match.start() >= stop:
-                return start + stop
-            if (
-                (names.ends_sentence(token) and len(token) > 2)
-                or token.endswith(";")
-                or names.bare(token) == "motion"
-            ):
-                return (
-                    start
-                    + position
-                    + match.start()
-                    + (len(token) - 1 if names.bare(token) != "motion" else 0)
-                )
-        position += len(line)
-        if not line.rstrip().endswith((",", " and", "&", ";")) and line.strip() and line.endswith("\n"):
-            below = window[position : position + 80].split("\n")[0]
-            if not below.startswith(" " * 8) or ":" in below:
-                break
-    return start + min(position, stop)
+def _is_aside(text: str, match: Match) -> bool:
+    lead = text[max(0, match.start() - 80) : match.start()]
+    if ADVISORY.search(lead):
+        return True
+    # `Mr. Amico, yes; Mr. Ruddy, no` is an answer of one.
+    return ";" in match.group() and match.group(2) is None and not lead[-3:].rstrip().endswith(".")
+
+
+def _answer(text: str, match: Match, roll: Roll, claimed: int) -> Answer | None:
+    word = " ".join(match.group(1).lower().split())
+    told = number(match.group(2))
+    if ";" in match.group() and told is not None:  # `No (0); Abstain (1): Allen`
+        return Answer(match.start(), match.end(), KIND_OF[word], (), told, listed=True)
+    span = _span(text, match, claimed)
+    found = _people(text, span, roll)
+    sure = ":" in match.group() and word not in WEAK
+    if found and not sure and not _is_vote(text, match.start(), found, roll):
+        return None
+    count = told if told is not None else _leading_count(text[match.end() : span.end])
+    if not found and (count is None or ":" not in match.group()):
+        return None
+    start, end = min(match.start(), span.start), max(span.end, match.end())
+    return Answer(start, end, KIND_OF[word], found, count, listed=True)
+
+
+def _leading_count(content: str) -> int | None:
+    """`6 - Bell, Carvalho`, `None`."""
+    if NONE.search(content):
+        return 0
+    leading = voters.LEADING_COUNT.search(content)
+    return int(leading.group(1)) if leading else None
+
+
+def _span(text: str, match: Match, claimed: int) -> voters.Span:
+    """Below or beside the label; above it where nothing follows it and those names are nobody else's."""
+    forward = voters.after(text, match.end())
+    if voters.rest_of_line(text, match.end()).strip():
+        return forward
+    backward = voters.above(text, match.start(), claimed)
+    if backward is None:
+        return forward
+    several = "," in text[backward.start : backward.end]
+    below = name_lists.listed(text, forward.start, forward.end)
+    return backward if several or (not below and backward.start - claimed < 3) else forward
+
+
+def people_of(told: str, roll: Roll) -> tuple[str, ...]:
+    """The voters of a list that stands by itself."""
+    return _people(told, voters.Span(0, len(told)), roll)
+
+
+def _people(text: str, span: voters.Span, roll: Roll) -> tuple[str, ...]:
+    found: list[str] = []
+    for person in name_lists.listed(text, span.start, span.end):
+        found += _parted(person.name, roll)
+    return tuple(dict.fromkeys(map(roll.full, found)))
+
+
+def _parted(name: str, roll: Roll) -> list[str]:
+    """`Folska Hoy`, where a comma was lost, are two of the roll."""
+    words = name.split()
+    two = len(words) > 1 and not roll.knows(name) and all(map(roll.has_surname, words))
+    return words if two else [name]
+
+
+def _is_vote(text: str, position: int, people: Iterable[str], roll: Roll) -> bool:
+    """Who speaks in favor is no voter: the roll knows its own, and without one the text speaks of a vote."""
+    if roll:
+        return any(map(roll.knows, people))
+    return bool(OF_A_VOTE.search(text[max(0, position - 250) : position]))
+
+
+def _in_brackets(text: str, roll: Roll) -> Iterator[Answer]:
+    """`4 ayes (Ruiz, Lee, Ng, Paz), 1 nay (Fox)`, `Ayes (Ruiz and Lee)`."""
+    for match in COUNTED_NAMES.finditer(text):
+        end = text.find(")", match.end(), match.end() + 400)
+        found = _people(text, voters.Span(match.end(), max(end, match.end())), roll)
+        count = number(match.group(1))
+        if found and (count == len(found) or any(map(roll.knows, found))):
+            kind = ANSWERS[" ".join(match.group(2).lower().split())]
+            yield Answer(match.start(), end, kind, found, count, listed=True)
+
+
+def _against(text: str, roll: Roll) -> Iterator[Answer]:
+    """`carried 4-1 (Fox)`: as many names as votes against."""
+    for match in DASHED.finditer(text):
+        following = text[match.end() : match.end() + 120].lstrip()
+        if following.startswith("(") and ")" in following:
+            start = text.index("(", match.end()) + 1
+            found = _people(text, voters.Span(start, text.index(")", start)), roll)
+            if found and len(found) == number(match.group(2)) and all(map(roll.knows, found)):
+                yield Answer(start, text.index(")", start), NO, found, None)
 
 
 def _each(text: str, roll: Roll) -> Iterator[Answer]:
     """`Abbott-aye, Costello-aye`, `Mr. Amico, yes; Mr. Ruddy, no`, `Avila, Drummond, Greeley - aye`."""
+    run: list[Answer] = []
     for match in EACH.finditer(text):
         tail = text[match.end() : match.end() + 1]
         name = names.before(text, match.start())
-        if name and roll.knows(name.text) and not tail.isalpha() and tail != ":":
-            people = [name.text, *_shared(text, name.start, roll)]
-            vote = ANSWERS[match.group(1).lower()]
-            yield Answer(name.start, match.end(), vote, tuple(map(roll.full, people)), None)
+        if name is None or tail.isalpha() or tail == ":":
+            continue
+        if run and name.start - run[-1].end > NEXT_TO:
+            yield from _believed(run, roll)
+            run = []
+        people = tuple(map(roll.full, [name.text, *_shared(text, name.start, roll)]))
+        run.append(Answer(name.start, match.end(), ANSWERS[match.group(1).lower()], people, None))
+    yield from _believed(run, roll)
+
+
+def _believed(run: list[Answer], roll: Roll) -> Iterator[Answer]:
+    is_roll_call = len({answer.names[0] for answer in run}) >= ROLL_CALL
+    yield from (answer for answer in run if is_roll_call or roll.knows(answer.names[0]))
 
 
 def _voted(text: str, roll: Roll) -> Iterator[Answer]:

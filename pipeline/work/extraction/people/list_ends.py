@@ -2,7 +2,7 @@
 
 from pipeline.work.extraction.patterns import pattern
 from pipeline.work.extraction.people import name_lists, names
-from pipeline.work.extraction.people.title_words import OFFICES
+from pipeline.work.extraction.people.title_words import OFFICES, TITLES
 
 NUMBERED = pattern(r"^\s*(?:\d{1,2}|[IVX]{1,4}|[A-Z])[.)]")
 
@@ -28,14 +28,20 @@ def list_end(text: str, start: int) -> int:
 def _names_below(lines: list[str]) -> int:
     """How many lines under a label with one name beside it are a name each; none where prose follows them:
     then they are a heading."""
-    if not lines or not _is_one_name(lines[0]):
+    if not lines or not is_one_name(lines[0]):
         return 0
-    count = next((n for n, line in enumerate(lines[1:]) if not _is_one_name(line)), len(lines) - 1)
+    count = next((n for n, line in enumerate(lines[1:]) if not is_one_name(line)), len(lines) - 1)
     after = lines[1 + count] if len(lines) > 1 + count else ""
-    return count if not after.strip() or ":" in after or NUMBERED.match(after) else 0
+    return count if not after.strip() or ":" in after or NUMBERED.match(after) or _is_officer(after) else 0
 
 
-def _is_one_name(line: str) -> bool:
+def _is_officer(line: str) -> bool:
+    """`Interim City Manager Al Voss` below the members."""
+    words = line.split()
+    return names.bare(words[0]) in OFFICES | TITLES and all(map(name_lists.belongs, words))
+
+
+def is_one_name(line: str) -> bool:
     name, _, title = name_lists.remarked(line)[0].partition(",")
     words = [word for word in name_lists.without_marker(name) if not names.is_title(word)]
     named = 1 < len(words) <= 4 and all(map(names.is_name_token, words)) and ":" not in name
@@ -58,7 +64,11 @@ def _without_count(listed: str) -> str:
 def _goes_on(listed: str, above: str, line: str) -> bool:
     plain, remark = name_lists.remarked(line)
     words = name_lists.without_marker(plain)
-    if not words or "\f" in line or (":" in plain and not names.is_title(words[0])):
+    if not words or "\f" in line:
+        return False
+    # `…, Paz and Fox; Absent: Orr`: the list goes on to where another begins.
+    told = plain.partition(";")[0] if _is_open(listed) else plain
+    if ":" in told and not names.is_title(words[0]):
         return False
     if _is_open(listed) or line.startswith(" " * 6):
         return True
@@ -67,8 +77,19 @@ def _goes_on(listed: str, above: str, line: str) -> bool:
         below = not _without_count(listed).partition("\n")[0].strip()
         if any(map(names.is_title, words + remark.split())) or (below and 1 < len(words) <= 4):
             return True
+    if not names.is_name_token(words[0]) and words[0] != "and":
+        return False
     wrapped = len(above.rstrip()) >= name_lists.FULL_LINE and "," in above
-    return wrapped and (names.is_name_token(words[0]) or words[0] == "and") and "," in line
+    return "," in line if wrapped else _is_more_of(listed, line)
+
+
+def _is_more_of(listed: str, line: str) -> bool:
+    """In a narrow column lines are short: nothing but names goes on a list whose last name is half told."""
+    if not all(name_lists.belongs(word) or word == "and" for word in line.strip().rstrip(".;").split()):
+        return False
+    last = name_lists.SEPARATOR.split(listed.strip())[-1].split()
+    half = len(last) == 1 or (last and len(names.bare(last[-1])) == 1)
+    return bool(half) and ("," in line or ("," in listed and name_lists.names_in_full(listed)))
 
 
 def _is_open(listed: str) -> bool:

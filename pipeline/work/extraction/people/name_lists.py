@@ -101,14 +101,46 @@ def _split(text: str, offset: int, indent: int) -> Iterator[tuple[str, int]]:
 
 
 def _unwrapped(text: str, indent: int) -> str:
-    """A full line that ends inside a name of a list goes on below; not one character more or less."""
-    joined = ""
-    for line in text.replace("-\n", "- ").splitlines(keepends=True):
-        wrapped = indent + len(line) >= FULL_LINE and "," in line and line[-2:-1].isalpha()
-        last = line.rstrip().rpartition(" ")[2]
-        joined += f"{line[:-1]} " if wrapped and not is_title(last) and bare(last) not in OFFICES else line
+    """A line that ends inside a name of a list goes on below; not one character more or less."""
+    lines = text.replace("-\n", "- ").splitlines(keepends=True)
+    if len(lines) < 2:
+        return "".join(lines)
+    joined, of_full_names = "", names_in_full(text)
+    for line, below in pairwise([*lines, ""]):
+        full = indent + len(line) >= FULL_LINE
+        joined += f"{line[:-1]} " if _ends_inside_a_name(line, below, full, of_full_names) else line
         indent = 0
     return joined
+
+
+def names_in_full(text: str) -> bool:
+    """Whether the people of a list have more than a surname each."""
+    items = SEPARATOR.split(text.replace("\n", " "))
+    sizes = [len(_plain_words(item)) for item in items if _plain_words(item)]
+    return sum(size > 1 for size in sizes) * 2 > len(sizes)
+
+
+def _ends_inside_a_name(line: str, below: str, full: bool, of_full_names: bool) -> bool:
+    if (
+        not line.endswith("\n")
+        or "," not in line + below
+        or not line.rstrip()[-1:].isalpha() | line.rstrip().endswith(".")
+    ):
+        return False
+    last, following = (
+        _plain_words(SEPARATOR.split(line.rstrip())[-1]),
+        _plain_words(SEPARATOR.split(below.strip())[0]),
+    )
+    if not last or not following or is_title(line.split()[-1]) or bare(line.split()[-1]) in OFFICES:
+        return False
+    if of_full_names:  # `Zack` is half a name, and so is `Michael D.`; `Ann Ruiz` may be a whole one
+        return len(last) == 1 or len(bare(last[-1])) == 1 or (full and len(following) == 1)
+    return full
+
+
+def _plain_words(item: str) -> list[str]:
+    """The words of an item that may be a name's."""
+    return [word for word in item.split() if not is_title(word) and bare(word) not in ("", "and")]
 
 
 def _parted(item: str, offset: int) -> Iterator[tuple[str, int]]:

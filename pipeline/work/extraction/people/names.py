@@ -4,12 +4,20 @@ import re
 from dataclasses import dataclass
 from unicodedata import combining
 
+from pipeline.work.extraction.patterns import pattern
 from pipeline.work.extraction.people.title_words import ABBREVIATIONS, NOT_NAMES, PARTICLES, SUFFIXES, TITLES
 
 # No choice in it, so the standard engine cannot backtrack, and it is the faster one on short matches.
 TOKEN = re.compile(r"\S+")
 IN_NAMES = "'’`.-"
 CLOSING = ",;:)]"
+# `Kel-ley` was broken at the end of a line; `Abe-Koga` was not.
+BROKEN = pattern(r"(\p{Ll})-(\p{Ll})")
+# `MayorAmezcua`: a scan that lost the space.
+GLUED_TITLE = pattern(
+    r"^(?:Mayor|Council(?:member|man|woman|or)|Trustee|Commissioner|Director|Supervisor|Alderman|President|Chair)"
+    r"(\p{Lu}\p{Ll})"
+)
 
 
 @dataclass(frozen=True)
@@ -106,4 +114,5 @@ def tidy(name: str) -> str:
     last = name.rpartition(" ")[2].rstrip(".")
     if name.endswith(".") and len(last) > 1 and "." not in last and last.lower() not in SUFFIXES:
         name = name[:-1]
-    return name.replace("’", "'")
+    name = BROKEN.sub(r"\1\2", name) if "-" in name else name
+    return GLUED_TITLE.sub(r"\1", name).replace("’", "'")

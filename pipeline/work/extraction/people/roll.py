@@ -1,22 +1,25 @@
 """Who was there: the roll call in its many forms."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from pipeline.work.extraction.facts import Fact, MeetingContext, PagedText
 from pipeline.work.extraction.patterns import Pattern, pattern
 from pipeline.work.extraction.people import name_lists, names
-from pipeline.work.extraction.people.list_ends import list_end
+from pipeline.work.extraction.people.list_ends import is_one_name, list_end
 from pipeline.work.extraction.people.surnames import Roll
 
 # Minutes say who is there at the top; further down the same words belong to votes.
 REACH = 12_000
 LABEL = pattern(
     r"(?i)([^:.\n]{0,90}?)\b(not (?:present|in attendance)|present|absent|excused|absences|attendees|"
-    r"in attendance|attending|attendance|answering (?:the )?roll(?: call)?|members)\b([^:.\n]{0,40}?)"
-    r"(?::|\b(?:was|were)\b:?|[ \t]\d{1,2}[ \t]*[-–—])[ \t]*"
+    r"in attendance|attending|attendance|(?:answer|respond)(?:ing|ed) (?:to )?(?:the )?roll(?: call)?|"
+    r"members)\b([^:.\n]{0,40}?)(?::|\b(?:was|were|are)\b:?|[ \t]\d{1,2}[ \t]*[-–—])[ \t]*"
 )
 DASHED = pattern(r"(?im)^([^:.\n]{0,40}?)\b(present|absent|excused|in attendance)()[ \t]*[-–—]{1,2}[ \t]+")
-HALF_COLON = pattern(r"(?im)^()[ \t]*(present|absent)()\.[ \t]+")
+# `ATTENDANCE Council Members Ann Ruiz`: no colon, but a title.
+BARE = pattern(r"(?im)^()[ \t]*(present|attendance|in attendance|absent|excused)()[ \t]+")
+HALF_COLON = pattern(r"(?m)^()[ \t]*(Present|PRESENT|Absent|ABSENT)()\.[ \t]+")
 HEADING = pattern(
     r"(?im)^[ \t]*((?:[^\s:.]+ ){0,3})(present|absent|in attendance|excused)[ \t]*(?:\n[ \t]*){1,3}"
 )
@@ -25,6 +28,8 @@ STATED = pattern(
     r"(?i)\b(?:was|were|is|are)\s+(?:also\s+|both\s+|all\s+)?"
     r"(present|in attendance|absent|excused|not present)\b|\banswered\s+(?:the\s+)?(roll|present)\b"
     r"|\b(present|absent|excused)[.;]"
+    r"|\b(?:participated|attended|appeared)\s+(?:the meeting\s+)?"
+    r"(?:via|by|through|remotely|virtually|electronically|telephonically)\b"
 )
 # Somebody who came to speak is no member.
 ON_BUSINESS = pattern(r"(?i)^\s+(?:to|on behalf|representing|for|from|in (?:support|favor|opposition)|and)\b")
@@ -32,7 +37,7 @@ ON_BUSINESS = pattern(r"(?i)^\s+(?:to|on behalf|representing|for|from|in (?:supp
 QUALIFIED = pattern(
     r"(?i)^[\s(]*(?:$|\d|members?|commissioners?|trustees|directors|councilmembers?|council|board|staff|at|by|in"
     r"|on|via|and|were|was|for|from|with|without|today|tonight|also|excused|remotely|virtually|electronically"
-    r"|roll|none|this)"
+    r"|roll|none|this|during|throughout|physically|telephonically|are|aldermen|supervisors|selectmen|officials)"
 )
 ARRIVED = pattern(
     r"(?i)(?:,\s*)?\b(?:arrived|joined(?: the meeting)?(?: by \w+| via \w+| remotely)?|entered)\b"
@@ -61,10 +66,24 @@ OTHER_MEMBERS = pattern(
 )
 # Who runs the meeting is there, whether or not the roll says so.
 PRESIDED = pattern(r"(?i),?\s+presid(?:ing|ed)\b")
+OPENED = pattern(
+    r"(?i)\s+(?:called|convened|brought)\s+(?:the\s+|this\s+)?(?:[\w-]+\s+){0,4}?(?:meeting|session|board|council|commission)\s+to\s+order\b"
+)
 STAFF_TITLE = pattern(
     r"(?i)\b(?:manager|attorney|administrator|engineer|planner|chief|superintendent|counsel|officer|recorder|"
     r"(?:planning|finance|works|executive) director|(?:city|village|town|county) clerk)\b"
 )
+# After `…, Trustees.` a clerk or treasurer is not one of them.
+SEVERAL = pattern(
+    r"(?i)\b(?:trustees|members|councilmen|councilmembers|commissioners|directors|supervisors|aldermen|selectmen)\b"
+)
+OFFICER = pattern(r"(?i)\b(?:clerk|treasurer|secretary)\b")
+CLERK = pattern(r"(?i)^(?:deputy |acting |assistant )*(?:clerk|clerk[-/ ]treasurer|recorder)$")
+WITH_THEIR_CLERK = pattern(r"(?i)\b(?:education|school|township)")
+MEMBER_TITLE = pattern(
+    r"(?i)\b(?:council|alder|trustee|commissioner|director|supervisor|mayor|president|chair|member|select)"
+)
+STATUS = pattern(r"(?i)^[ \t]*(present|absent|late|excused|remote)\s*$")
 ABSENT = {"absent", "not present", "not in attendance", "absences"}
 
 
@@ -74,7 +93,9 @@ def find(paged: PagedText, context: MeetingContext) -> list[Fact]:
     known: dict[str, Fact] = {}
     for finder in FINDERS:
         before = Roll([fact.values["name"] for fact in known.values()])
-        for fact in finder(text):
+        if finder in SUPPLEMENTS and len(known) < 2:
+            continue
+        for fact in _placed(finder(text), context):
             name = fact.values["name"]
             # Within one list two people may share a surname; in another form of roll call it is the same one.
             key = before.full(name).casefold() if before.knows(name) else name.casefold()
@@ -83,6 +104,13 @@ def find(paged: PagedText, context: MeetingContext) -> list[Fact]:
             elif fact.rule == "arrival" and known[key].values["presence"] in ("present", "absent"):
                 known[key] = _late(known[key], fact)
     return sorted(known.values(), key=lambda fact: fact.start)
+
+
+def _placed(facts: Iterable[Fact], context: MeetingContext) -> Iterator[Fact]:
+    """The clerk of a school or township board may be one of its members; of any other body, an officer."""
+    for fact in facts:
+        officer = CLERK.match(fact.values["title"].strip(" ,.")) and not WITH_THEIR_CLERK.search(context.body)
+        yield replace(fact, values=fact.values | {"role": "staff"}) if officer else fact
 
 
 def _late(first: Fact, fact: Fact) -> Fact:
@@ -109,16 +137,21 @@ def _presence(label: str, around: str) -> str:
 
 def _labels(text: str) -> Iterator[Fact]:
     """`Members Present: …`, `Present were …`, `Present 3 - …`; `Present. …` where a scan lost half of it."""
-    for match in (match for form in (LABEL, HALF_COLON, DASHED) for match in form.finditer(text)):
+    for match in (match for form in (LABEL, HALF_COLON, DASHED, BARE) for match in form.finditer(text)):
         prefix, label, suffix = (match.group(number).lower() for number in (1, 2, 3))
         if not _is_roll(label, suffix) or _in_vote(text, match.start(2)):
+            continue
+        if match.re is BARE and not names.is_title(text[match.end() : match.end() + 20].partition(" ")[0]):
             continue
         role = _named_role(f"{prefix.rpartition('. ')[2]}{label}{suffix}")
         presence = _presence(f"{label}{suffix}" if label == "members" else label, prefix[-20:] + suffix)
         if label == "members":
             presence = "absent" if "absent" in suffix else "present"
+        members_told = False
         for person in name_lists.listed(text, match.end(), list_end(text, match.end())):
-            yield _person(person, presence, _role(role, person), "label", 0.95)
+            theirs = "staff" if members_told and OFFICER.search(person.title) else _role(role, person)
+            members_told = members_told or bool(SEVERAL.search(person.title))
+            yield _person(person, presence, theirs, "label", 0.95)
 
 
 def _is_roll(label: str, suffix: str) -> bool:
@@ -169,6 +202,36 @@ def _tables(text: str) -> Iterator[Fact]:
             yield _person(person, presence, _role("member", person), "table", 0.97)
 
 
+def _stacked_tables(text: str) -> Iterator[Fact]:
+    """A table whose columns came one below the other: so many names, as many titles, as many answers."""
+    lines = [(line, start) for line, start in _lines(text) if line.strip()]
+    statuses = [STATUS.match(line) for line, _ in lines]
+    if sum(map(bool, statuses)) < TABLE_ROWS:
+        return
+    number = 0
+    while number < len(lines):
+        count = next((n for n, status in enumerate(statuses[number:]) if not status), len(lines) - number)
+        above = [line for line in lines[max(0, number - 2 * count - 2) : number] if is_one_name(line[0])]
+        if count and len(above) >= count:
+            for (line, start), status in zip(above[-count:], statuses[number:], strict=False):
+                yield from _row(line, start, status.group(1).lower())
+        number += max(count, 1)
+
+
+def _lines(text: str) -> Iterator[tuple[str, int]]:
+    start = 0
+    for line in text.splitlines(keepends=True):
+        yield line, start
+        start += len(line)
+
+
+def _row(line: str, start: int, status: str) -> Iterator[Fact]:
+    for person in name_lists.listed(line, 0, len(line.rstrip())):
+        placed = replace(person, start=start + person.start, end=start + person.end)
+        presence = "present" if status == "remote" else status
+        yield _person(placed, presence, _role("member", person), "stacked_table", 0.9)
+
+
 def _answers(text: str) -> Iterator[Fact]:
     """`Mrs. Aldridge, present; Mr. Castellano, absent`; without titles where they are enough to be a list."""
     answers = [(match, names.before(text, match.start())) for match in ANSWERED.finditer(text)]
@@ -196,7 +259,12 @@ def _statements(text: str) -> Iterator[Fact]:
             people, text[begin : match.start()], said=match.group(3) is None
         ) and not ON_BUSINESS.match(text[match.end() : match.end() + 30]):
             for person in people:
-                yield _person(person, presence, _role("member", person), "statement", 0.85)
+                role = (
+                    "staff"
+                    if " also " in match.group() and not MEMBER_TITLE.search(person.title)
+                    else "member"
+                )
+                yield _person(person, presence, _role(role, person), "statement", 0.85)
 
 
 def _is_about(people: list[name_lists.Listed], subject: str, *, said: bool) -> bool:
@@ -244,6 +312,11 @@ def _chairs(text: str) -> Iterator[Fact]:
     return (_person(person, "present", "member", "chair", 0.85) for person in _titled_before(PRESIDED, text))
 
 
+def _openers(text: str) -> Iterator[Fact]:
+    """`President Ruiz called the regular meeting to order.`"""
+    return (_person(person, "present", "member", "chair", 0.85) for person in _titled_before(OPENED, text))
+
+
 def _arrivals(text: str) -> Iterator[Fact]:
     return (_person(person, "late", "member", "arrival", 0.85) for person in _titled_before(ARRIVED, text))
 
@@ -258,6 +331,7 @@ def _titled_before(words: Pattern, text: str) -> Iterator[name_lists.Listed]:
 # The surest form first: who is named by one is not looked for in the next.
 FINDERS = (
     _tables,
+    _stacked_tables,
     _labels,
     _headings,
     _answers,
@@ -265,5 +339,8 @@ FINDERS = (
     _bare_roll_call,
     _exceptions,
     _chairs,
+    _openers,
     _arrivals,
 )
+# They add to a roll and are none: one name alone is not who was there.
+SUPPLEMENTS = (_openers,)

@@ -9,12 +9,16 @@ class Roll:
     def __init__(self, names: list[str]) -> None:
         self.names = [(name, _words(name)) for name in names]
         self._found: dict[str, str | None] = {}
+        self._surnames = {words[-1] for _, words in self.names if words}
 
     def __bool__(self) -> bool:
         return bool(self.names)
 
     def knows(self, name: str) -> bool:
         return self._find(name) is not None
+
+    def has_surname(self, word: str) -> bool:
+        return _words(word)[-1] in self._surnames
 
     def full(self, name: str) -> str:
         return self._find(name) or name
@@ -31,6 +35,8 @@ class Roll:
         fitting = [known for known, words in self.names if _fits(words, wanted)]
         if len(fitting) > 1 and len(wanted) > 1:
             fitting = [known for known in fitting if " " in known]
+        # In a small town they are on first-name terms.
+        fitting = fitting or [known for known, words in self.names if words[:-1] and [words[0]] == wanted]
         return fitting[0] if len(fitting) == 1 else None
 
 

@@ -11,7 +11,11 @@ selectboard mr mrs ms miss mx dr hon honorable rev reverend prof professor clerk
 judge representative rep senator sen assemblyman assemblywoman delegate freeholder freeholders
 commissioner-elect elect board committee cm cmr cllr alternate sgt capt lt burgess reeve warden justice
 squire esquire esq panel panelist panelists ex-officio officio emeritus parliamentarian cmdr commander
-sergeant mayor-elect vice-mayor
+sergeant mayor-elect vice-mayor messrs mesdames mmes misses mses drs reps sens boardmember boardmembers
+assemblymember assemblymembers assemblymen assemblywomen legislator legislators delegates regent regents
+selectwomen selectpersons selectboardmember chairs chairmen chairpersons vice-chairs co-chairs presidents
+vice-presidents mayors alders aldermembers committeeman committeewoman committeemember committeemembers
+committeemen overseer overseers tern vice-chairpersons co-president councilpeople governors cmrs commr
 """
 _NOT_NAMES = """
 a an the and or but of to for from by with at in on upon after before during following when while then

@@ -1,0 +1,121 @@
+"""Where the names under an answer stand: after its label, in brackets, or above it."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from pipeline.work.extraction.patterns import Match, pattern
+from pipeline.work.extraction.people import name_lists, names
+
+REACH = 900
+LABEL = pattern(
+    r"(?i)\b(ayes?|yeas?|yes|in favor|for|affirmative|nays?|noes|no|against|opposed|negative|"
+    r"abstain(?:ed|ing|s)?|abstentions?|recused|absent|excused|not voting|not present(?: at (?:the )?vote)?)"
+    r"[*_]{0,3}[ \t]*(?:\((\d{1,2})\))?[ \t]*[*_]{0,3}[:;–—-][*_]{0,3}[ \t]*"
+)
+BEFORE_LABEL = frozenset('([{.;,:*_|"“>/ \n\f')
+LEADING_COUNT = pattern(r"^\s*\(?(\d{1,2})\)?(?:\s*[-–—:.]|\s*$|\s+)")
+# `5 (Ruiz, Lee)`: the names stand in parentheses.
+IN_BRACKETS = pattern(r"^\s*(\d{1,2})?\s*[-–—:]?\s*\(\s*(?:\p{Lu}|[a-z]+ \p{Lu})")
+MAX_LINES = 12
+
+
+@dataclass(frozen=True)
+class Span:
+    start: int
+    end: int
+
+
+def labels(text: str) -> list[Match]:
+    return [match for match in LABEL.finditer(text) if _stands_alone(text, match.start())]
+
+
+def _stands_alone(text: str, start: int) -> bool:
+    return start == 0 or text[start - 1] in BEFORE_LABEL
+
+
+def rest_of_line(text: str, position: int) -> str:
+    return text[position : position + REACH].partition("\n")[0]
+
+
+def after(text: str, start: int) -> Span:
+    """A list of voters ends with its sentence, at the next answer, or with its line."""
+    window = text[start : start + REACH]
+    opened = IN_BRACKETS.match(window)
+    if opened:
+        begin = window.index("(", opened.end(1) if opened.group(1) else 0) + 1
+        closed = window.find(")", begin)
+        return Span(start + begin, start + (closed if closed > 0 else len(window)))
+    return Span(start, start + _end(window, _stop(window)))
+
+
+def _stop(window: str) -> int:
+    """Where the next answer begins, or what the list stands in ends."""
+    label = next(
+        (match.start() for match in LABEL.finditer(window) if _stands_alone(window, match.start())), None
+    )
+    ends = [window.find(mark) for mark in ("]", "\f")]
+    return min([end for end in (label, *ends) if end is not None and end >= 0], default=len(window))
+
+
+def _end(window: str, stop: int) -> int:
+    position, lines = 0, window.splitlines(keepends=True)
+    for line, below in pairwise([*lines, ""]):
+        end = _list_end(line)
+        if end is not None or position + len(line) >= stop:
+            return min(stop, position + (len(line) if end is None else end))
+        position += len(line)
+        if not _goes_on(window[:position], line, below):
+            break
+    return min(position, stop)
+
+
+def _list_end(line: str) -> int | None:
+    """Where a sentence, or what can be a list, ends on the line."""
+    tokens = list(names.TOKEN.finditer(line))
+    followers = [match.group() for match in tokens[1:]]
+    for match, following in zip(tokens, [*followers, ""], strict=False):
+        token = match.group()
+        if names.bare(token) == "motion":
+            return match.start()
+        if names.ends_sentence(token) and len(token) > 2:
+            return match.end() - 1
+        if token.endswith(";") and following and not name_lists.belongs(following):
+            return match.end() - 1
+    return None
+
+
+def _goes_on(so_far: str, line: str, below: str) -> bool:
+    if not so_far.strip():
+        return (not below.strip() and so_far.count("\n") < 3) or is_names(below)
+    told = line.rstrip()
+    if told.endswith((",", " and", "&", ";")):
+        return True
+    if not told or not below.strip() or ":" in below:
+        return False
+    if below.startswith(" " * 8):
+        return True
+    last = told.rpartition(" ")[2]
+    if names.is_title(last):
+        return is_names(below)
+    full = len(told) >= name_lists.FULL_LINE and "," in told and " and " not in told[-30:]
+    return full and is_names(below) and ("," in below or below.rstrip().endswith("."))
+
+
+def is_names(line: str) -> bool:
+    """Nothing but names and their titles."""
+    words = line.strip().rstrip(".;").split()
+    return any(map(names.is_name_token, words)) and all(
+        name_lists.belongs(word) or word in ("and", "&") for word in words
+    )
+
+
+def above(text: str, position: int, since: int) -> Span | None:
+    """The lines of names that end above a label: the text of a page is not always in the order it is read."""
+    line_start = text.rfind("\n", 0, position) + 1
+    start = line_start
+    for _ in range(MAX_LINES):
+        begin = text.rfind("\n", 0, max(0, start - 1)) + 1
+        if begin < since or begin >= start or not is_names(text[begin:start]):
+            break
+        start = begin
+    return Span(start, line_start) if start < line_start else None
