@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sqlite_utils import Database
 
-from pipeline.work.compilation import DocumentInfo, SiteInfo, compile_site, stable_id
+from pipeline.work.database.compilation import DocumentInfo, SiteInfo, compile_site, stable_id
 
 SITE = SiteInfo("bench.ca", "Bench", "CA", "city", "US")
 PAGES_A_DOCUMENT = 20

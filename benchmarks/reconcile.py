@@ -115,11 +115,11 @@ def _timed(call: Callable[[], Any]) -> tuple[float, int, Any]:
 
 def _whole_tables() -> int:
     """Of the scheduler's queries, with the planner free to do as it likes."""
-    from pipeline.checks import plans  # noqa: PLC0415
+    from pipeline.verify import query_plans  # noqa: PLC0415
 
     if connection.vendor != "postgresql":
         return 0
-    found = {name: query.explain() for name, query in plans.queries().items()}
+    found = {name: query.explain() for name, query in query_plans.queries().items()}
     whole = [name for name, plan in found.items() if "Seq Scan" in plan]
     for name in whole:
         print(name, found[name], sep="\n", file=sys.stderr)

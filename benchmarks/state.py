@@ -112,7 +112,7 @@ def _finishes(attempts: list, until: float) -> int:
     for count, attempt in enumerate(attempts):
         if time.monotonic() > until:
             return count
-        state.finish_processed(attempt, Finished())
+        ledger.finish_processed(attempt, Finished())
     return len(attempts)
 
 
@@ -152,9 +152,9 @@ if __name__ == "__main__":
 from django.core.management import call_command  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from pipeline import state  # noqa: E402
-from pipeline.attempts import Attempt, Finished  # noqa: E402
 from pipeline.models import DocumentState, Run  # noqa: E402
+from pipeline.state import ledger  # noqa: E402
+from pipeline.state.attempt import Attempt, Finished  # noqa: E402
 from sites.models import Document, Site, Stage  # noqa: E402
 
 if __name__ == "__main__":

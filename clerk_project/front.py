@@ -2,7 +2,7 @@
 
 from django.http import HttpRequest, HttpResponseBase
 
-from pipeline.views import dashboard
+from pipeline.dashboard.views import dashboard
 from records.access import is_public
 from records.views import home
 

@@ -217,7 +217,7 @@ RQ_QUEUES = {
         "deploy": "deploy",
     }.items()
 }
-RQ = {"WORKER_CLASS": "pipeline.worker.PipelineWorker"}
+RQ = {"WORKER_CLASS": "pipeline.workers.worker.PipelineWorker"}
 # The queue pages are mounted by clerk_project/urls.py, behind a permission; these would only ask for staff.
 RQ_SHOW_ADMIN_LINK = False
 

@@ -5,7 +5,7 @@ from django.urls import URLPattern, include, path
 from django_rq.urls import get_admin_urlpatterns, get_api_urlpatterns
 
 from clerk_project.front import front
-from pipeline.views import queue_page
+from pipeline.dashboard.views import queue_page
 
 
 def _gated(patterns: list[URLPattern]) -> list[URLPattern]:
@@ -17,7 +17,7 @@ def _gated(patterns: list[URLPattern]) -> list[URLPattern]:
 
 urlpatterns = [
     path("", front, name="front"),
-    path("", include("pipeline.urls")),
+    path("", include("pipeline.dashboard.urls")),
     path("admin/", admin.site.urls),
     path("queues/", include((_gated(get_admin_urlpatterns() + get_api_urlpatterns()), "django_rq"))),
     # Last: a site has its home at its own name.

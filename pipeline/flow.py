@@ -7,11 +7,13 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from pipeline import queue, runs, webhooks
+from pipeline import webhooks
 from pipeline.errors import Fenced
 from pipeline.models import DocumentState, Run, Status
-from pipeline.queue import Ticket
-from pipeline.state import SITE_UNIT, UnknownSite, Work
+from pipeline.queue import sending
+from pipeline.queue.sending import Ticket
+from pipeline.state import UnknownSite, runs
+from pipeline.state.ledger import SITE_UNIT, Work
 from sites.models import WAVES, Document, Site, Stage, wave_of
 
 
@@ -45,7 +47,7 @@ def start(
     site_id: str, *, first: Stage = Stage.FETCH, priority: int = Run.Priority.NORMAL, by: str = ""
 ) -> Run:
     """Begin a run. A site that runs already is refused: restart it, or wait."""
-    queue.check()
+    sending.check()
     with transaction.atomic():
         site = find_site(site_id)
         running = _running(site)
@@ -60,7 +62,7 @@ def restart(
     site_id: str, *, first: Stage = Stage.FETCH, priority: int = Run.Priority.NORMAL, by: str = ""
 ) -> Run:
     """Give up the run the site is in, whose jobs can count and write no more, and begin another."""
-    queue.check()
+    sending.check()
     with transaction.atomic():
         site = find_site(site_id)
         running = _running(site)
@@ -115,7 +117,7 @@ def pause(site_id: str, *, reason: str = "") -> None:
 
 def resume(site_id: str) -> None:
     """Go on: whatever was skipped while the site stood still is queued again."""
-    queue.check()
+    sending.check()
     with transaction.atomic():
         running = _running(find_site(site_id))
         if running:
@@ -251,7 +253,7 @@ def _how_it_went(site: Site) -> str:
 def deliver(site_id: str, run_id: int, coordinator_seq: int | None) -> None:
     """Queue the coordinator if one is due, and every waiting row of the run, each when it may be tried."""
     if coordinator_seq is not None:
-        queue.send_coordinator(site_id, run_id, coordinator_seq)
+        sending.send_coordinator(site_id, run_id, coordinator_seq)
     deliver_rows(waiting_rows(site_id, run_id))
 
 
@@ -264,10 +266,10 @@ def deliver_rows(rows: Iterable[DocumentState]) -> None:
     now, due = timezone.now(), []
     for row, ticket in tickets(rows):
         if row.retry_at and row.retry_at > now:
-            queue.send_later(ticket, row.retry_at)
+            sending.send_later(ticket, row.retry_at)
         else:
             due.append(ticket)
-    queue.send(due)
+    sending.send(due)
 
 
 def deliver_ids(row_ids: Sequence[int]) -> None:

@@ -1,14 +1,22 @@
-"""The memory of the verbs: runs, the ledger of every document and stage, repairs, and what people did."""
+"""Runs, the ledger, interventions, reconcile runs, webhooks."""
+
+from datetime import datetime
+from enum import nonmember
 
 from django.conf import settings
 from django.core.management.utils import get_random_secret_key
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 
 from pipeline.indexes import NamedIndex
 from sites.models import WORK_STAGES, Document, Site, Stage
 
 STAGE_CHOICES = [(stage.value, stage.label) for stage in WORK_STAGES]
+
+
+class RunQuerySet(models.QuerySet["Run"]):
+    def running(self) -> "RunQuerySet":
+        return self.filter(status=Run.Status.RUNNING)
 
 
 class Run(models.Model):
@@ -40,6 +48,8 @@ class Run(models.Model):
     recovered_at_progress = models.CharField(
         max_length=100, blank=True, default="", db_default="", db_comment="how far it was at the last of them"
     )
+
+    objects = RunQuerySet.as_manager()
 
     class Meta:
         db_table = "runs"
@@ -90,6 +100,12 @@ class Status(models.TextChoices):
     FAILED_RETRYABLE = "failed_retryable"
     FAILED_TERMINAL = "failed_terminal"
 
+    # To be sent, or sent and not yet taken; not ended; failed, for now or for good; ended.
+    WAITING = nonmember(("pending", "failed_retryable"))
+    OPEN = nonmember(("pending", "in_progress", "failed_retryable"))
+    FAILED = nonmember(("failed_retryable", "failed_terminal"))
+    ENDED = nonmember(("processed", "failed_terminal"))
+
 
 class Intervention(models.Model):
     """Something a person did by hand: to what, why, and who."""
@@ -121,6 +137,28 @@ class Intervention(models.Model):
 
 # Done, and yet with nothing to show. OCR fails such a document (`no_text`), so there should be none.
 WITHOUT_TEXT = Q(pipeline=Stage.OCR.value, status=Status.PROCESSED.value, facts__characters=0)
+
+
+class LedgerQuerySet(models.QuerySet["DocumentState"]):
+    def waiting(self) -> "LedgerQuerySet":
+        return self.filter(status__in=Status.WAITING)
+
+    def open(self) -> "LedgerQuerySet":
+        return self.filter(status__in=Status.OPEN)
+
+    def failed(self) -> "LedgerQuerySet":
+        return self.filter(status__in=Status.FAILED)
+
+    def quiet(self, now: datetime, since: datetime) -> "LedgerQuerySet":
+        """Open rows of sites that are in that run, untouched since then and not waiting for their time."""
+        return self.open().filter(
+            Q(retry_at=None) | Q(retry_at__lte=now),
+            pipeline__in=WORK_STAGES,
+            updated_at__lt=since,
+            site__run_id=F("run_id"),
+            site__paused_at=None,
+            site__current_stage__in=WORK_STAGES,
+        )
 
 
 class DocumentState(models.Model):
@@ -176,6 +214,8 @@ class DocumentState(models.Model):
         db_comment="the last reset by a person",
     )
     retried = models.IntegerField(default=0, db_default=0, db_comment="how often a person had it tried again")
+
+    objects = LedgerQuerySet.as_manager()
 
     class Meta:
         db_table = "document_pipeline_state"
@@ -242,9 +282,6 @@ class ReconcileRun(models.Model):
 
     def __str__(self) -> str:
         return f"reconcile {self.pk}: {self.found} found, {self.recovered} recovered"
-
-
-STAGES_WITH_DOCUMENTS = (Stage.FETCH, Stage.OCR, Stage.EXTRACTION)
 
 
 def list_of_events() -> list[str]:

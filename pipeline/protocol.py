@@ -14,9 +14,11 @@ from rq import get_current_job
 from rq.job import Job
 from rq.timeouts import JobTimeoutException
 
-from pipeline import flow, queue, state
-from pipeline.attempts import Attempt, Finished, Outcome
+from pipeline import flow
 from pipeline.errors import OUT_OF_TIME, Failure, Fenced, JobTimeout, PipelineError, describe
+from pipeline.queue import sending
+from pipeline.state import ledger, retry
+from pipeline.state.attempt import Attempt, Finished, Outcome
 from sites.models import Stage
 
 log = structlog.get_logger()
@@ -38,8 +40,8 @@ def job(stage: Stage) -> Callable[[Work], Callable[[int, int, int], None]]:
 
 def run_job(stage: Stage, work: Work, row_id: int, run_id: int, seq: int) -> None:
     rq_job = get_current_job()
-    job_id = rq_job.id if rq_job else queue.job_id(stage, row_id, run_id, seq)
-    attempt = patiently(state.claim, row_id, run_id, seq, job_id, _delivery(rq_job), uuid.uuid4())
+    job_id = rq_job.id if rq_job else sending.job_id(stage, row_id, run_id, seq)
+    attempt = patiently(ledger.claim, row_id, run_id, seq, job_id, _delivery(rq_job), uuid.uuid4())
     if attempt is None:
         return log.info("job skipped", stage=stage, row=row_id, run=run_id, job=job_id)
     try:
@@ -64,16 +66,16 @@ def _delivery(rq_job: Job | None) -> int:
     """Which delivery of the queue job this is: each costs it one of its retries."""
     if rq_job is None or rq_job.retries_left is None:
         return 0
-    return queue.redeliveries() - rq_job.retries_left
+    return sending.redeliveries() - rq_job.retries_left
 
 
 def _attempt(work: Work, attempt: Attempt, rq_job: Job | None) -> Outcome:
     if attempt.lost_its_workers:
-        return _failed(attempt, state.worker_lost(attempt.number - 1))
+        return _failed(attempt, retry.worker_lost(attempt.number - 1))
     try:
         finished = work(attempt) or Finished()
         _disarm()
-        return patiently(state.finish_processed, attempt, finished)
+        return patiently(ledger.finish_processed, attempt, finished)
     except Fenced:
         raise
     except JobTimeoutException as error:
@@ -90,7 +92,7 @@ def _attempt(work: Work, attempt: Attempt, rq_job: Job | None) -> Outcome:
 
 def _failed(attempt: Attempt, failure: Failure) -> Outcome:
     _disarm()
-    return patiently(state.finish_failed, attempt, failure)
+    return patiently(ledger.finish_failed, attempt, failure)
 
 
 def _out_of_time(attempt: Attempt, failure: Failure) -> Failure:
@@ -108,7 +110,7 @@ def _disarm() -> None:
 def _follow_up(attempt: Attempt, outcome: Outcome) -> None:
     """After the commit: what this finish set free is queued. Lost here, reconcile finds it."""
     if outcome.coordinator_seq is not None:
-        queue.send_coordinator(attempt.site_id, attempt.run_id, outcome.coordinator_seq)
+        sending.send_coordinator(attempt.site_id, attempt.run_id, outcome.coordinator_seq)
     if outcome.added:
         flow.deliver_ids(outcome.added)
     if outcome.retry_at is not None:

@@ -11,8 +11,8 @@ from django.http import HttpRequest, HttpResponseBase
 from django.urls import reverse
 from django.utils.cache import patch_cache_control
 
-LOOK = "pipeline.view_run"
-OPERATE = "pipeline.operate_pipeline"
+from pipeline.permissions import LOOK, OPERATE
+
 PUBLIC_SECONDS = 60
 
 View = Callable[..., HttpResponseBase]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.db.models import Q
 
-from pipeline.records import stable_id
+from pipeline.stages.documents import stable_id
 from pipeline.work.ocr.words import PlacedWord, words_of
 from records.published import PublishedDocument
 from sites.models import Document

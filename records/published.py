@@ -10,7 +10,7 @@ from typing import Any
 
 from django.http import Http404
 
-from pipeline.records import databases_dir
+from pipeline.stages.deploy import databases_dir
 
 SITE_NAME = re.compile(r"[\w][\w.-]*")
 DOCUMENT_COLUMNS = (

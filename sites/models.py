@@ -49,10 +49,6 @@ class Progress:
     def is_over(self) -> bool:
         return self.total <= self.done
 
-    @property
-    def percent(self) -> int:
-        return 100 * self.done // self.total if self.total else 0
-
 
 class SiteQuerySet(models.QuerySet["Site"]):
     def in_pipeline(self) -> "SiteQuerySet":

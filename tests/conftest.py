@@ -13,9 +13,9 @@ from rq import SimpleWorker
 from rq.registry import ScheduledJobRegistry
 
 from pipeline import flow
-from pipeline.counters import ledger_counts
 from pipeline.models import DocumentState, Run, Status
-from pipeline.worker import PipelineWorker
+from pipeline.state.counters import ledger_counts
+from pipeline.workers.worker import PipelineWorker
 from sites.models import WORK_STAGES, Document, Progress, Site, Source
 from tests import trivial
 

@@ -12,11 +12,11 @@ import time
 from django.utils import timezone
 
 from pipeline import flow
-from pipeline.attempts import Attempt, Finished
 from pipeline.errors import DocumentError, SourceError
 from pipeline.flow import Step
 from pipeline.models import DocumentState
 from pipeline.protocol import job
+from pipeline.state.attempt import Attempt, Finished
 from sites.models import Document, Source, Stage
 
 STEPS = {

@@ -2,17 +2,17 @@
 
 from django import template
 
-from pipeline import marks
+from pipeline.admin import html
 
 register = template.Library()
 
-register.filter("badge", marks.badge)
-register.filter("ago", marks.ago)
-register.filter("duration", marks.duration)
-register.filter("stage_bars", marks.stage_bars)
-register.filter("document_status", marks.document_status)
-register.simple_tag(marks.meter)
-register.simple_tag(marks.site_state)
+register.filter("badge", html.badge)
+register.filter("ago", html.ago)
+register.filter("duration", html.duration)
+register.filter("stage_bars", html.stage_bars)
+register.filter("document_status", html.document_status)
+register.simple_tag(html.meter)
+register.simple_tag(html.site_state)
 
 
 @register.filter

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipeline import truth
 from pipeline.models import DocumentState, Run, RunStage, Status
+from pipeline.state import counters
 from pipeline.verify import verify
 from sites.models import WORK_STAGES, Document, Site
 
@@ -34,7 +34,7 @@ def all_ended(unfinished: list[str]) -> Check:
 
 
 def all_checks(diary: Diary) -> Iterator[Check]:
-    wrong = [str(difference) for difference in truth.differences(Site.objects.all())]
+    wrong = [str(difference) for difference in counters.differences(Site.objects.all())]
     yield nothing("unequal", "counters unequal to the ledger", wrong)
     in_progress = DocumentState.objects.filter(status=Status.IN_PROGRESS)
     yield nothing("orphans", "orphaned in_progress rows", [str(row) for row in in_progress])

@@ -10,7 +10,7 @@ from django.core.management import call_command
 
 from pipeline import flow
 from pipeline.models import DocumentState, Status
-from pipeline.worker import PipelineWorker
+from pipeline.workers.worker import PipelineWorker
 from sites.models import Site, Source, Stage
 from tests import trivial
 

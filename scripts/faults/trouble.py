@@ -11,7 +11,7 @@ from django.db import DatabaseError, close_old_connections, connection
 from redis.exceptions import RedisError
 
 from pipeline import flow
-from pipeline.queue import QueueUnavailable
+from pipeline.queue.sending import QueueUnavailable
 from sites.models import Source
 
 from .crew import Crew

@@ -12,25 +12,28 @@ from django.conf import settings
 from django.db import transaction
 from rq.job import Job
 
-from pipeline import flow, protocol, queue, runs, state, supervisor
-from pipeline.attempts import Attempt, Outcome
-from pipeline.worker import PipelineWorker
+from pipeline import flow, protocol
+from pipeline.queue import sending
+from pipeline.state import ledger, runs
+from pipeline.state.attempt import Attempt, Outcome
+from pipeline.workers import supervisor
+from pipeline.workers.worker import PipelineWorker
 
 from .diary import Diary
 
 # Each is a commit, an enqueueing, or a step between the two; a process may die before and after it.
 BOUNDARIES: tuple[tuple[ModuleType, str], ...] = (
-    (state, "claim"),
-    (state, "finish_processed"),
-    (state, "finish_failed"),
-    (state, "_close_processed"),
-    (state, "_count_completed"),
-    (state, "_close"),
-    (state, "_count"),
-    (state, "claim_coordinator"),
-    (queue, "send_coordinator"),
-    (queue, "send_later"),
-    (queue, "_send"),
+    (ledger, "claim"),
+    (ledger, "finish_processed"),
+    (ledger, "finish_failed"),
+    (ledger, "_close_processed"),
+    (ledger, "_count_completed"),
+    (ledger, "_close"),
+    (ledger, "_count"),
+    (ledger, "claim_coordinator"),
+    (sending, "send_coordinator"),
+    (sending, "send_later"),
+    (sending, "_send"),
     (flow, "advance"),
     (flow, "deliver"),
     (flow, "deliver_ids"),
@@ -105,8 +108,8 @@ def _die_if_told(order: Path, diary: Diary) -> None:
 
 def _write_down_what_happens(diary: Diary) -> None:
     """What was worked, what was accepted as finished, which wave was left: the last two once committed."""
-    attempt, close, leave = protocol._attempt, state._close, runs._leave
-    close_processed = state._close_processed
+    attempt, close, leave = protocol._attempt, ledger._close, runs._leave
+    close_processed = ledger._close_processed
 
     def noted_attempt(work: Any, taken: Attempt, rq_job: Job | None) -> Outcome:
         diary.write("worked", taken.row_id, taken.run_id)
@@ -126,6 +129,6 @@ def _write_down_what_happens(diary: Diary) -> None:
         transaction.on_commit(lambda: diary.write("left", run_id, wave[-1]))
 
     setattr(protocol, "_attempt", noted_attempt)  # noqa: B010
-    setattr(state, "_close", noted_close)  # noqa: B010
-    setattr(state, "_close_processed", noted_close_processed)  # noqa: B010
+    setattr(ledger, "_close", noted_close)  # noqa: B010
+    setattr(ledger, "_close_processed", noted_close_processed)  # noqa: B010
     setattr(runs, "_leave", noted_leave)  # noqa: B010

@@ -4,9 +4,10 @@ import pytest
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.urls import reverse
 
-from pipeline import flow, interventions
-from pipeline.interventions import Operator
+from pipeline import flow
 from pipeline.models import DocumentState, Intervention, Run
+from pipeline.operations import interventions
+from pipeline.operations.interventions import Operator
 from sites.models import Document, Site, Stage
 from tests.conftest import assert_counters_equal_ledger
 

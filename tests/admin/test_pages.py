@@ -12,8 +12,9 @@ from django.urls import reverse
 from django.utils import timezone
 from rq.registry import StartedJobRegistry
 
-from pipeline import board, flow, report
+from pipeline import flow
 from pipeline.models import DocumentState, ReconcileRun
+from pipeline.reports import dashboard, documents
 from sites.models import Document, Site
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
@@ -161,11 +162,11 @@ def test_the_number_of_queries_is_the_same_for_one_site_and_for_200(as_, ended, 
 
 
 def test_open_dashboards_share_the_count_of_a_big_ledger(ended, monkeypatch):
-    assert board.ledger_counts() == report.ledger_counts()
-    monkeypatch.setattr(board, "MANY_ROWS", 1)
-    before = board.ledger_counts()
+    assert dashboard.ledger_counts() == documents.ledger_counts()
+    monkeypatch.setattr(dashboard, "MANY_ROWS", 1)
+    before = dashboard.ledger_counts()
     with CaptureQueriesContext(connection) as queries:
-        assert board.ledger_counts() == before
+        assert dashboard.ledger_counts() == before
     cache.clear()
     assert len(queries) == 0
 

@@ -7,8 +7,9 @@ from axe_playwright_python.sync_playwright import Axe
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from pipeline import flow, interventions
-from pipeline.interventions import Operator
+from pipeline import flow
+from pipeline.operations import interventions
+from pipeline.operations.interventions import Operator
 from sites.models import Site
 from tests.browser.conftest import log_in, shoot
 

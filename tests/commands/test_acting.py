@@ -117,7 +117,7 @@ def test_waiting_shows_each_change_and_ends_with_the_outcome(
     make_site("good.ca", titles=["ok"])
     make_site("bad.ca", titles=["bad"])
     # Workers, while the command waits.
-    monkeypatch.setattr("pipeline.management.following.time.sleep", lambda seconds: run_jobs())
+    monkeypatch.setattr("pipeline.management.terminal.follow.time.sleep", lambda seconds: run_jobs())
     ran = manage("run_pipeline", "--all")
     assert ran.code == 1
     assert "good.ca: fetch\n" in ran.out
@@ -131,7 +131,7 @@ def test_ctrl_c_stops_watching_not_the_runs(manage, make_site, trivial_jobs, mon
         raise KeyboardInterrupt
 
     make_site(titles=["ok"])
-    monkeypatch.setattr("pipeline.management.following.time.sleep", interrupt)
+    monkeypatch.setattr("pipeline.management.terminal.follow.time.sleep", interrupt)
     ran = manage("run_pipeline", "alameda.ca")
     assert ran.code == 130
     assert Run.objects.get().status == Run.Status.RUNNING

@@ -6,8 +6,8 @@ from datetime import date, time, timedelta
 import pytest
 from django.core.management import CommandError, call_command
 
-from pipeline import intake
 from pipeline.errors import StageError
+from pipeline.operations import add_site
 from sites.models import Site, Source
 from tests.fakecity import FakeCity
 from tests.fakecity.meetings import Meeting
@@ -162,10 +162,10 @@ def test_a_page_that_is_not_there_or_has_nothing_is_an_error(city):
     ],
 )
 def test_a_name_is_made_from_the_address(url, name):
-    assert intake.suggest_subdomain(url) == name
+    assert add_site.suggest_subdomain(url) == name
 
 
 def test_a_name_that_leaves_the_storage_is_refused():
     for name in ("../etc", ".hidden", "a/b", "", "-a", "ä"):
         with pytest.raises(StageError):
-            intake.create(name, [])
+            add_site.create(name, [])

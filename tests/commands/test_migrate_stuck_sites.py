@@ -16,8 +16,9 @@ from django.utils import timezone
 
 from demo.legacy.queue import add_job, leave_jobs, snapshot
 from demo.legacy.storage import add_document
-from pipeline import old_jobs, reconcile
+from pipeline import reconcile
 from pipeline.models import DocumentState, Intervention, Run, RunStage
+from pipeline.takeover import old_jobs
 from sites.models import Document, Site
 from tests.conftest import assert_counters_equal_ledger
 

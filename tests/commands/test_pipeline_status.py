@@ -18,9 +18,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from pipeline import flow, interventions, overview
-from pipeline.interventions import Operator
+from pipeline import flow
 from pipeline.models import DocumentState
+from pipeline.operations import interventions
+from pipeline.operations.interventions import Operator
+from pipeline.reports import overview
 from sites.models import Document, Site
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
@@ -259,7 +261,7 @@ def test_the_number_of_queries_does_not_grow(ended, make_site, make_documents, t
         with CaptureQueriesContext(
             connection,
         ) as queries:
-            overview.look()
+            overview.read_overview()
         return len(queries)
 
     stuck(ended)

@@ -9,9 +9,9 @@ from django.core.management import call_command
 
 from demo.legacy import installation
 from demo.legacy.queue import snapshot
-from pipeline import old_jobs
 from pipeline.models import DocumentState, Run
-from pipeline.old_jobs import Cleaned
+from pipeline.takeover import old_jobs
+from pipeline.takeover.old_jobs import Cleaned
 from sites.models import Document, Site
 from tests.conftest import assert_counters_equal_ledger
 

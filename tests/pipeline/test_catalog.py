@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from pipeline import catalog
+from pipeline.stages import documents
 from pipeline.work.fetch.download import Downloaded
 from pipeline.work.fetch.listing import Check, Listing
 from pipeline.work.fetch.refs import DocRef
@@ -30,14 +30,14 @@ def a_ref(identity: str = "Agenda/_06022026-1", **values) -> DocRef:
 
 
 def fetched(document: Document, content: str = "one") -> Document:
-    catalog.record_download(document, Downloaded(content * 8, 10, "application/pdf", etag=f'"{content}"'))
+    documents.record_download(document, Downloaded(content * 8, 10, "application/pdf", etag=f'"{content}"'))
     document.refresh_from_db()
     return document
 
 
 def record(source: Source, *refs: DocRef, checks: tuple[Check, ...] = (), **more) -> list[Document]:
     source.refresh_from_db()
-    return catalog.record_listing(source, Listing(refs, checks=checks, **more))
+    return documents.record_listing(source, Listing(refs, checks=checks, **more))
 
 
 def test_a_new_reference_becomes_a_document_to_download(source):
@@ -204,9 +204,9 @@ def test_a_source_that_lists_nothing_says_so(source):
 
 def test_a_page_keeps_its_suffix_and_a_pdf_gets_its_own(source):
     (document,) = record(source, a_ref(content_hint="html"))
-    assert catalog.accepted(document) == "html"
+    assert documents.accepted(document) == "html"
 
-    catalog.record_download(document, Downloaded("a" * 64, 10, "application/pdf"))
+    documents.record_download(document, Downloaded("a" * 64, 10, "application/pdf"))
 
     document.refresh_from_db()
     assert document.path.endswith(".pdf")
@@ -237,7 +237,7 @@ def test_the_number_of_queries_does_not_grow_with_the_listing(source):
 
 
 def due(source: Source, days: int = 14) -> list[str]:
-    return [known.external_id for known in catalog.due_for_recheck(source, DAY, days)]
+    return [known.external_id for known in documents.due_for_recheck(source, DAY, days)]
 
 
 def test_documents_of_the_window_with_validators_are_asked_about_every_time(source):
@@ -266,7 +266,7 @@ def test_superseded_and_missing_documents_are_not_asked_about(source):
     fetched(new, "two")
     record(source, a_ref("waiting"))
 
-    (known,) = catalog.due_for_recheck(source, DAY, 14)
+    (known,) = documents.due_for_recheck(source, DAY, 14)
 
     assert known.sha256 == new.sha256
 
@@ -278,7 +278,7 @@ def test_a_document_that_must_be_posted_for_is_posted_for_again(db):
     (document,) = record(source, replace(a_ref("X1"), url=f"{base}/goto?open&id=X1&committee=C1"))
     fetched(document)
 
-    (known,) = catalog.due_for_recheck(source, DAY, 14)
+    (known,) = documents.due_for_recheck(source, DAY, 14)
 
     assert known.url == f"{base}/PRINT-AgendaDetailed?open"
     assert known.form == {"id": "X1", "current_committee_id": "C1"}

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from pipeline import flow, protocol, queue, runs, state
+from pipeline import flow, protocol
 from pipeline.models import DocumentState, Run, Status
+from pipeline.queue import sending
 from pipeline.reconcile import reconcile
+from pipeline.state import ledger, runs
 from sites.models import Progress, Site, Stage
 from tests.conftest import assert_counters_equal_ledger, assert_each_transition_once
 
@@ -70,12 +72,12 @@ def test_after_the_claim(make_site, run_jobs):
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        (state, "finish_processed"),  # after the work
+        (ledger, "finish_processed"),  # after the work
         (
-            state,
+            ledger,
             "_count_completed",
         ),  # inside the finishing transaction: the ledger is written, the site is not
-        (state, "claim_coordinator"),  # inside it still, with the counters written
+        (ledger, "claim_coordinator"),  # inside it still, with the counters written
     ],
 )
 def test_before_the_finish_is_committed(make_site, run_jobs, kill_once, module, name):
@@ -132,7 +134,7 @@ def drive(site, run_jobs, reconcile_later) -> None:
     [
         (protocol, "_follow_up"),  # a job's finish is committed, nothing of what it set free is queued
         (flow, "deliver"),  # the site has moved on, none of the next stage's jobs is queued
-        (queue, "send_coordinator"),  # the coordinator is claimed and committed, and never sent
+        (sending, "send_coordinator"),  # the coordinator is claimed and committed, and never sent
     ],
 )
 def test_after_the_commit_and_before_the_enqueue(
@@ -149,7 +151,7 @@ def test_after_the_commit_and_before_the_enqueue(
 def test_two_reconciles_after_a_crash_double_nothing(make_site, run_jobs, kill_once, reconcile_later, queued):
     site = make_site(titles=["ok 1", "ok 2"])
     run = flow.start(site.pk)
-    kill_once(queue, "send_coordinator")
+    kill_once(sending, "send_coordinator")
     run_jobs(fork=True)
     reconcile_later()
     reconcile_later()

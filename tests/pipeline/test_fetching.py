@@ -9,8 +9,9 @@ from datetime import date, time, timedelta
 import pytest
 from django.utils import timezone
 
-from pipeline import fetching, flow, jobs
+from pipeline import flow, jobs
 from pipeline.models import DocumentState, Status
+from pipeline.stages import fetch
 from pipeline.work.fetch.client import Answer
 from sites.models import Document, Progress, Site, Source, Stage
 from sites.storage import SiteFiles
@@ -388,11 +389,9 @@ def test_kill_nine_loses_and_doubles_nothing(moment, city, make_source, run, mon
     if moment == "in mid-download":
         monkeypatch.setattr(Answer, "chunks", _dying_chunks(Answer.chunks, die))
     elif moment == "before it is kept":
-        monkeypatch.setattr(fetching, "keep", _dying(fetching.keep, die, after=False))
+        monkeypatch.setattr(fetch, "keep", _dying(fetch.keep, die, after=False))
     else:
-        monkeypatch.setattr(
-            fetching.catalog, "record_download", _dying(fetching.catalog.record_download, die)
-        )
+        monkeypatch.setattr(fetch.documents, "record_download", _dying(fetch.documents.record_download, die))
 
     site = run()
 

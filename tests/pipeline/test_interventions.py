@@ -5,10 +5,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from pipeline import flow, interventions
+from pipeline import flow
 from pipeline.flow import Refused
-from pipeline.interventions import Operator
 from pipeline.models import DocumentState, Intervention, Run, Status
+from pipeline.operations import interventions
+from pipeline.operations.interventions import Operator
 from sites.models import Document, Progress, Site, Stage
 from tests import trivial
 from tests.conftest import assert_counters_equal_ledger

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pipeline import flow
-from pipeline.attempts import Attempt
 from pipeline.models import DocumentState, Status
+from pipeline.state.attempt import Attempt
 from sites.models import Progress, Stage
 from sites.storage import SiteFiles
 from tests import pdfs

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from pipeline.models import Intervention, ReconcileRun
-from pipeline.preflight import preflight
+from pipeline.verify.preflight import preflight
 from sites.models import Site
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]

@@ -11,16 +11,17 @@ from django.db import connection, transaction
 from django.utils import timezone
 from rq.registry import FailedJobRegistry
 
-from pipeline import flow, protocol, queue, state
-from pipeline.attempts import Finished
+from pipeline import flow, protocol
 from pipeline.errors import DocumentError, Failure, Fenced
-from pipeline.guards import in_hand
 from pipeline.models import DocumentState, Run, Status
-from pipeline.state import Work
+from pipeline.queue import sending
+from pipeline.state import ledger, retry
+from pipeline.state.attempt import Finished
+from pipeline.state.guards import in_hand
+from pipeline.state.ledger import Work
 from sites.models import Progress, Stage
 from tests import trivial
 from tests.conftest import assert_counters_equal_ledger, assert_each_transition_once
-from tests.trivial import ledger
 
 pytestmark = [
     pytest.mark.both_databases,
@@ -98,13 +99,13 @@ def test_nothing_is_queued_inside_a_transaction(make_site, run_jobs, monkeypatch
     """Queued earlier, a fast worker would count before the totals are there."""
     sent = []
     for name in ("send", "send_later", "send_coordinator"):
-        real = getattr(queue, name)
+        real = getattr(sending, name)
 
         def watched(*args, real=real):
             sent.append(connection.in_atomic_block)
             return real(*args)
 
-        monkeypatch.setattr(queue, name, watched)
+        monkeypatch.setattr(sending, name, watched)
     site = make_site(titles=["ok", "flaky"])
 
     flow.start(site.pk)
@@ -154,16 +155,16 @@ def test_a_later_delivery_of_a_lost_job_takes_over_and_the_first_is_fenced_off(m
     site = make_site()
     make_documents(site, ["ok"])
     [(row, run, seq)] = open_stage(site, Stage.OCR)
-    first = state.claim(row, run, seq, "job", delivery=0)
-    assert state.claim(row, run, seq, "job", delivery=0) is None
-    second = state.claim(row, run, seq, "job", delivery=1)
+    first = ledger.claim(row, run, seq, "job", delivery=0)
+    assert ledger.claim(row, run, seq, "job", delivery=0) is None
+    second = ledger.claim(row, run, seq, "job", delivery=1)
 
     assert first and second
     with pytest.raises(Fenced):
-        state.finish_processed(first, Finished())
+        ledger.finish_processed(first, Finished())
     with pytest.raises(Fenced):
         first.progress(1, 1)
-    state.finish_processed(second, Finished())
+    ledger.finish_processed(second, Finished())
     site.refresh_from_db()
     assert site.progress(Stage.OCR) == Progress(1, 1, 0)
     assert_counters_equal_ledger()
@@ -176,7 +177,7 @@ def test_a_job_of_run_one_can_neither_count_nor_write_into_run_two(
     site = make_site(titles=["listed"])
     [document] = make_documents(site, ["ok"])
     [(row, run, seq)] = open_stage(site, Stage.OCR)
-    attempt = state.claim(row, run, seq, "job", 0)
+    attempt = ledger.claim(row, run, seq, "job", 0)
     second = flow.restart(site.pk)
     sent = queued("high")
     written = []
@@ -184,9 +185,9 @@ def test_a_job_of_run_one_can_neither_count_nor_write_into_run_two(
     assert attempt
     with pytest.raises(Fenced):
         if outcome == "failed":
-            state.finish_failed(attempt, state.worker_lost(1))
+            ledger.finish_failed(attempt, retry.worker_lost(1))
         else:
-            state.finish_processed(attempt, Finished(record=lambda: written.append(1)))
+            ledger.finish_processed(attempt, Finished(record=lambda: written.append(1)))
     site.refresh_from_db()
     assert site.run_id == second.pk
     assert site.progress(Stage.OCR) == Progress(0, 0, 0)
@@ -197,8 +198,8 @@ def test_a_job_of_run_one_can_neither_count_nor_write_into_run_two(
     # and when run two has opened the very same row:
     DocumentState.objects.filter(pk=row).update(status="pending", run=second)
     with pytest.raises(Fenced):
-        state.finish_processed(attempt, Finished())
-    assert state.claim(row, run, seq, "job", 1) is None
+        ledger.finish_processed(attempt, Finished())
+    assert ledger.claim(row, run, seq, "job", 1) is None
     assert document.ledger.get(pipeline="ocr").status == Status.PENDING
 
 
@@ -209,12 +210,12 @@ def test_a_finish_rolls_back_whole_when_the_site_is_in_another_run_or_stage(
     site = make_site()
     make_documents(site, ["ok"])
     [(row, run, seq)] = open_stage(site, Stage.OCR)
-    attempt = state.claim(row, run, seq, "job", 0)
+    attempt = ledger.claim(row, run, seq, "job", 0)
     type(site).objects.filter(pk=site.pk).update(**elsewhere)
 
     assert attempt
     with pytest.raises(Fenced):
-        state.finish_processed(attempt, Finished())
+        ledger.finish_processed(attempt, Finished())
     assert DocumentState.objects.get(pk=row).status == Status.IN_PROGRESS
 
 
@@ -222,12 +223,12 @@ def test_only_a_row_in_progress_can_be_finished(make_site, make_documents):
     site = make_site()
     make_documents(site, ["ok"])
     [(row, run, seq)] = open_stage(site, Stage.OCR)
-    attempt = state.claim(row, run, seq, "job", 0)
+    attempt = ledger.claim(row, run, seq, "job", 0)
     DocumentState.objects.filter(pk=row).update(status=Status.FAILED_TERMINAL)
 
     assert attempt
     with pytest.raises(Fenced):
-        state.finish_processed(attempt, Finished())
+        ledger.finish_processed(attempt, Finished())
     site.refresh_from_db()
     assert site.progress(Stage.OCR) == Progress(1, 0, 0)
 
@@ -245,7 +246,7 @@ def test_a_job_finds_its_row_by_its_key_even_if_the_ledger_is_taken_for_empty(ma
         connection.close()
 
     with transaction.atomic():
-        [row, *_] = state.open_rows(site.pk, run.pk, Stage.OCR, Work(documents=[it.pk for it in documents]))
+        [row, *_] = ledger.open_rows(site.pk, run.pk, Stage.OCR, Work(documents=[it.pk for it in documents]))
         # In another connection, for which none of these rows is there yet.
         beside = threading.Thread(target=vacuum)
         beside.start()
@@ -279,7 +280,7 @@ def test_a_finisher_and_a_repair_that_claim_at_once_send_one_coordinator(
     type(site).objects.filter(pk=site.pk).update(coordinator_enqueued=False)
 
     def claim(number: int) -> None:
-        if state.claim_coordinator(site.pk, job[1]) is not None:
+        if ledger.claim_coordinator(site.pk, job[1]) is not None:
             (tmp_path / f"won-{number}").touch()
 
     assert in_processes(8, claim) == [0] * 8
@@ -418,9 +419,9 @@ def test_the_servers_own_wait_is_kept_when_it_is_longer(make_site, make_document
     site = make_site()
     make_documents(site, ["ok"])
     [(row, run, seq)] = open_stage(site, Stage.OCR)
-    attempt = state.claim(row, run, seq, "job", 0)
+    attempt = ledger.claim(row, run, seq, "job", 0)
     assert attempt
-    outcome = state.finish_failed(attempt, Failure("http_429", "slow down", True, retry_after=1000))
+    outcome = ledger.finish_failed(attempt, Failure("http_429", "slow down", True, retry_after=1000))
     assert timedelta(seconds=990) < outcome.retry_at - timezone.now() < timedelta(seconds=1010)
 
 
@@ -460,7 +461,7 @@ def test_a_failing_source_does_not_stop_the_others(make_site, run_jobs):
     site.refresh_from_db()
     assert site.current_stage == Stage.COMPLETED
     assert site.progress(Stage.FETCH) == Progress(3, 2, 1)
-    assert ledger(site.pk)["ok", "extraction"] == Status.PROCESSED
+    assert trivial.ledger(site.pk)["ok", "extraction"] == Status.PROCESSED
 
 
 def test_a_disk_that_is_full_is_named_and_tried_again(make_site, make_documents, monkeypatch):
@@ -487,15 +488,15 @@ def test_a_long_document_that_gets_further_each_time_goes_on_past_the_usual_atte
     [(row, run, seq)] = open_stage(site, Stage.OCR)
     for number in range(1, 6):
         seq = DocumentState.objects.get(pk=row).enqueue_seq
-        attempt = state.claim(row, run, seq, f"job-{number}", 0)
+        attempt = ledger.claim(row, run, seq, f"job-{number}", 0)
         attempt.progress(number * 10, 100)
         failure = protocol._out_of_time(attempt, Failure("timeout", "limit", False))
-        assert state.finish_failed(attempt, failure).status == Status.FAILED_RETRYABLE
+        assert ledger.finish_failed(attempt, failure).status == Status.FAILED_RETRYABLE
 
-    attempt = state.claim(row, run, DocumentState.objects.get(pk=row).enqueue_seq, "last", 0)
+    attempt = ledger.claim(row, run, DocumentState.objects.get(pk=row).enqueue_seq, "last", 0)
     attempt.progress(50, 100)  # where it was the last time
     failure = protocol._out_of_time(attempt, Failure("timeout", "limit", False))
-    assert state.finish_failed(attempt, failure).status == Status.FAILED_TERMINAL
+    assert ledger.finish_failed(attempt, failure).status == Status.FAILED_TERMINAL
 
 
 def test_a_killed_worker_after_two_failures_is_not_called_a_killer_document(make_site, make_documents):
@@ -503,7 +504,7 @@ def test_a_killed_worker_after_two_failures_is_not_called_a_killer_document(make
     make_documents(site, ["ok"])
     [(row, run, seq)] = open_stage(site, Stage.OCR)
     DocumentState.objects.filter(pk=row).update(attempt_count=3)
-    attempt = state.claim(row, run, seq, "job", delivery=0)
+    attempt = ledger.claim(row, run, seq, "job", delivery=0)
     assert attempt.number == 4
     assert not attempt.lost_its_workers
 
@@ -546,8 +547,8 @@ def test_a_claim_whose_answer_was_lost_is_found_again(make_site, make_documents)
     make_documents(site, ["ok"])
     [(row, run, seq)] = open_stage(site, Stage.OCR)
     token = uuid.uuid4()
-    first = state.claim(row, run, seq, "job", 0, token)
-    again = state.claim(row, run, seq, "job", 0, token)
+    first = ledger.claim(row, run, seq, "job", 0, token)
+    again = ledger.claim(row, run, seq, "job", 0, token)
     assert (first.token, first.number) == (again.token, again.number) == (token, 1)
 
 

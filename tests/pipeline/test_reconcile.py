@@ -12,10 +12,14 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from rq.registry import StartedJobRegistry
 
-from pipeline import flow, queue, reconcile, recovery, repairs, state
-from pipeline.attempts import Finished
+from pipeline import flow, reconcile
 from pipeline.errors import Fenced
 from pipeline.models import DocumentState, ReconcileRun, Run, Status
+from pipeline.queue import inspection, sending
+from pipeline.reconcile.repair import repair_by_hand, repair_site
+from pipeline.state import ledger
+from pipeline.state.attempt import Finished
+from pipeline.state.repair import renew_lost_rows
 from sites.models import Progress, Site, Stage
 from tests.conftest import QUEUES, assert_counters_equal_ledger, assert_each_transition_once, wait_for
 
@@ -69,10 +73,10 @@ def run_until(stage, run_jobs):
 def test_a_busy_site_is_left_alone(make_site):
     site = make_site(titles=["ok"])
     flow.start(site.pk)
-    before = queue.live_job_ids(timezone.now(), timedelta(0))
+    before = inspection.live_job_ids(timezone.now(), timedelta(0))
 
     assert heal().found == 0
-    assert queue.live_job_ids(timezone.now(), timedelta(0)) == before
+    assert inspection.live_job_ids(timezone.now(), timedelta(0)) == before
     assert ReconcileRun.objects.get().finished_at is not None
 
 
@@ -234,10 +238,10 @@ def claim_one(stage, site):
 
 def take(row):
     """A worker takes the row's job out of its queue and claims the row."""
-    job_id = queue.job_id(row.pipeline, row.pk, row.run_id, row.enqueue_seq)
+    job_id = sending.job_id(row.pipeline, row.pk, row.run_id, row.enqueue_seq)
     waiting = django_rq.get_queue(row.pipeline)
     waiting.connection.lrem(waiting.key, 1, job_id)
-    return state.claim(row.pk, row.run_id, row.enqueue_seq, job_id, 0)
+    return ledger.claim(row.pk, row.run_id, row.enqueue_seq, job_id, 0)
 
 
 def register_as_started(attempt, expires_in):
@@ -264,7 +268,7 @@ def test_a_worker_lost_in_any_stage_is_noticed_and_its_job_done_again(stage, mak
 
     assert_completed(site, ocr=Progress(2, 2, 0))
     with pytest.raises(Fenced):  # the lost one comes back to life: it counts no more
-        state.finish_processed(attempt, Finished())
+        ledger.finish_processed(attempt, Finished())
     assert_counters_equal_ledger()
 
 
@@ -277,7 +281,7 @@ def test_a_worker_that_is_at_it_is_left_alone_however_long_it_takes(make_site, r
     let_time_pass(60)
 
     assert reconcile.reconcile().found == 0
-    state.finish_processed(attempt, Finished())
+    ledger.finish_processed(attempt, Finished())
 
 
 def test_a_document_whose_workers_always_die_ends_terminal_and_the_rest_go_on(make_site, run_jobs, settings):
@@ -500,9 +504,9 @@ def test_a_person_who_asks_is_not_told_that_it_was_tried_three_times(make_site, 
         heal()
     let_time_pass()
     now = timezone.now()
-    [suspect] = reconcile.suspects.find(now, timedelta(hours=2))
+    [suspect] = reconcile.find.suspects(now, timedelta(hours=2))
 
-    done = repairs.repair_by_hand(suspect, now)
+    done = repair_by_hand(suspect, now)
 
     site.refresh_from_db()
     assert done is not None and done.outcome == "recovered" and site.attention_reason == ""
@@ -519,7 +523,7 @@ def test_a_row_that_changes_after_it_was_read_is_left_alone(make_site, run_jobs,
     run_until("ocr", run_jobs)
     lose_redis()
     let_time_pass()
-    find = reconcile.suspects.find
+    find = reconcile.find.find
 
     def find_and_then_a_worker_wakes(now, threshold):
         found = find(now, threshold)
@@ -547,7 +551,7 @@ def test_two_passes_at_once_do_the_work_of_one(make_site, in_processes, queued):
 def test_a_second_pass_sees_the_first_and_leaves(make_site, in_processes, tmp_path):
     def one_of_two(number):
         if number == 0:
-            with reconcile.locks.only_one() as alone:
+            with reconcile.lock.only_one() as alone:
                 (tmp_path / "held").touch()
                 wait_for(tmp_path / "left")
                 assert alone
@@ -566,14 +570,13 @@ def test_one_sites_failure_does_not_stop_the_others(make_site, run_jobs, monkeyp
         flow.start(make_site(name, titles=["ok"]).pk)
     lose_redis()
     let_time_pass()
-    repair = repairs.repair
 
     def repair_all_but_b(suspect, *arguments):
         if suspect.site.pk == "b":
             raise RuntimeError("this one is odd")
-        return repair(suspect, *arguments)
+        return repair_site(suspect, *arguments)
 
-    monkeypatch.setattr(repairs, "repair", repair_all_but_b)
+    monkeypatch.setattr(reconcile, "repair_site", repair_all_but_b)
     with pytest.raises(CommandError) as ended:
         call_command("reconcile")
 
@@ -611,9 +614,9 @@ def test_without_redis_it_says_so_with_code_2_and_changes_nothing(make_site, set
     before = list(DocumentState.objects.values()), list(Site.objects.values())
 
     def nobody_there(*arguments):
-        raise queue.QueueUnavailable("Redis at unix:///nowhere does not answer")
+        raise sending.QueueUnavailable("Redis at unix:///nowhere does not answer")
 
-    monkeypatch.setattr(queue, "live_job_ids", nobody_there)
+    monkeypatch.setattr(inspection, "live_job_ids", nobody_there)
     with pytest.raises(CommandError, match="does not answer") as ended:
         call_command("reconcile", json=True)
 
@@ -628,14 +631,13 @@ def test_a_pass_that_is_cut_off_is_recorded_with_what_it_had_done(make_site, mon
         flow.start(make_site(name, titles=["ok"]).pk)
     lose_redis()
     let_time_pass()
-    repair = repairs.repair
 
     def repair_until_b(suspect, *arguments):
         if suspect.site.pk == "b":
             raise KeyboardInterrupt
-        return repair(suspect, *arguments)
+        return repair_site(suspect, *arguments)
 
-    monkeypatch.setattr(repairs, "repair", repair_until_b)
+    monkeypatch.setattr(reconcile, "repair_site", repair_until_b)
     with pytest.raises(KeyboardInterrupt):
         reconcile.reconcile()
 
@@ -667,6 +669,6 @@ def test_the_guard_on_what_was_read_refuses_each_kind_of_change(make_site):
     now = timezone.now()
     for change in ({"enqueue_seq": 7}, {"attempt_token": uuid.uuid4()}, {"updated_at": now}):
         DocumentState.objects.filter(pk=row.pk).update(**change)
-        assert recovery.renew_lost_rows([row], now) == 0
+        assert renew_lost_rows([row], now) == 0
         row.save()
-    assert recovery.renew_lost_rows([row], now) == 1
+    assert renew_lost_rows([row], now) == 1

@@ -11,10 +11,12 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from pipeline import records
 from pipeline.errors import SourceError
 from pipeline.models import DocumentState, Intervention, Status
-from pipeline.work.search import search_pages
+from pipeline.stages.compilation import compile_site
+from pipeline.stages.deploy import Deployed, deploy_site, targets
+from pipeline.stages.extraction import extract_document
+from pipeline.work.database.search import search_pages
 from sites.models import Document, Site
 from sites.storage import SiteFiles, share
 from tests.work.s3_server import KEYS, s3_server
@@ -59,11 +61,11 @@ def add_read_document(make_site) -> Callable[..., Document]:
     return add
 
 
-def go_through(site: Site, *documents: Document) -> records.Deployed:
-    records.compile_site(site.pk)
+def go_through(site: Site, *documents: Document) -> Deployed:
+    compile_site(site.pk)
     for document in documents:
-        records.extract_document(document)
-    return records.deploy_site(site.pk, timezone.now(), SiteFiles.of(site.pk).scratch / "deploy.db")
+        extract_document(document)
+    return deploy_site(site.pk, timezone.now(), SiteFiles.of(site.pk).scratch / "deploy.db")
 
 
 def rows(database: Path, query: str) -> list[tuple[object, ...]]:
@@ -104,14 +106,14 @@ def test_workers_on_different_machines_share_what_they_do(
         document = add_read_document(site, "one")
 
         settings.STORAGE_DIR = tmp_path / "compiling_machine"
-        records.compile_site(site.pk)
+        compile_site(site.pk)
         settings.STORAGE_DIR = tmp_path / "another_compiling_machine"
-        again = records.compile_site(site.pk)
+        again = compile_site(site.pk)
         settings.STORAGE_DIR = tmp_path / "extracting_machine"
-        records.extract_document(document)
+        extract_document(document)
         settings.STORAGE_DIR = tmp_path / "deploying_machine"
         output = SiteFiles.of(site.pk).scratch / "deploy.db"
-        deployed = records.deploy_site(site.pk, timezone.now(), output)
+        deployed = deploy_site(site.pk, timezone.now(), output)
 
     assert again.added == 0
     assert (deployed.pages, deployed.facts > 0) == (1, True)
@@ -188,7 +190,7 @@ def test_a_deploy_that_fails_leaves_the_old_version_serving(make_site, add_read_
         go_through(site, add_read_document(site, "two"))
 
     assert rows(settings.DEPLOY_DIR / "alameda.ca.db", "SELECT count(*) FROM pages") == [(1,)]
-    assert [target.current(site.pk) for _, target in records.targets()] == [
+    assert [target.current(site.pk) for _, target in targets()] == [
         None,
         first.version,
         first.version,
@@ -198,7 +200,7 @@ def test_a_deploy_that_fails_leaves_the_old_version_serving(make_site, add_read_
 
 def test_facts_found_by_other_rules_are_read_anew(make_site, add_read_document, monkeypatch) -> None:
     site, out = make_site(), StringIO()
-    records.extract_document(add_read_document(site, "one"))
+    extract_document(add_read_document(site, "one"))
     add_read_document(site, "two")
 
     call_command("extract_facts", stdout=out)

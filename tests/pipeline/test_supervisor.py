@@ -17,9 +17,9 @@ import redis
 from django.conf import settings
 from rq import Queue
 
-from pipeline import worker as worker_module
-from pipeline.supervisor import default_counts, restart_delay
-from pipeline.worker import PipelineWorker
+from pipeline.workers import worker as worker_module
+from pipeline.workers.supervisor import default_counts, restart_delay
+from pipeline.workers.worker import PipelineWorker
 from tests.pipeline import worker_jobs
 
 Start = Callable[..., "subprocess.Popen[str]"]

@@ -13,9 +13,8 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 
 from pipeline import flow
-from pipeline.checks import files, ledger, plans, schema
 from pipeline.models import DocumentState, Intervention, ReconcileRun, Run, Status
-from pipeline.verify import verify
+from pipeline.verify import files, ledger, query_plans, schema, verify
 from sites import storage
 from sites.models import Document, Site, Stage
 from sites.storage import SiteFiles
@@ -209,10 +208,10 @@ def test_an_unapplied_migration_is_found(healthy):
 
 def test_a_query_that_no_index_serves_is_found(healthy):
     if connection.vendor != "postgresql":
-        assert list(plans.problems()) == []
+        assert list(query_plans.problems()) == []
         return
     with without(DocumentState, "idx_dps_updated_at"):
-        [problem] = list(plans.problems())
+        [problem] = list(query_plans.problems())
     assert problem.examples == ("latest changes of rows",)
 
 

@@ -12,8 +12,10 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.utils import timezone
 
-from pipeline import records
 from pipeline.models import DocumentState, Status
+from pipeline.stages.compilation import compile_site
+from pipeline.stages.deploy import Deployed, deploy_site
+from pipeline.stages.extraction import extract_document
 from sites.models import Document, Site
 from sites.storage import SiteFiles
 
@@ -95,13 +97,13 @@ def _in_a_row(text: str) -> list[tuple[str, int, int, int, int, int]]:
 
 
 @pytest.fixture
-def publish() -> Callable[..., records.Deployed]:
+def publish() -> Callable[..., Deployed]:
     """Compile, extract and deploy what the site has."""
 
-    def go(site: Site) -> records.Deployed:
-        records.compile_site(site.pk)
+    def go(site: Site) -> Deployed:
+        compile_site(site.pk)
         for document in site.documents.all():
-            records.extract_document(document)
-        return records.deploy_site(site.pk, timezone.now(), SiteFiles.of(site.pk).scratch / "deploy.db")
+            extract_document(document)
+        return deploy_site(site.pk, timezone.now(), SiteFiles.of(site.pk).scratch / "deploy.db")
 
     return go

@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
-from pipeline.work.compilation import DocumentInfo, SiteInfo, stable_id
+from pipeline.work.database.compilation import DocumentInfo, SiteInfo, stable_id
 from pipeline.work.extraction import MeetingContext, extract_document, read_facts
 from pipeline.work.ocr import OcrOptions, OcrResult, read_document
 

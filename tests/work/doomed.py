@@ -8,12 +8,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from pipeline.work import database_file, deploy
-from pipeline.work.compilation import DocumentInfo, SiteInfo, compile_site, stable_id
+from pipeline.work import deploy
+from pipeline.work.database import file
+from pipeline.work.database.compilation import DocumentInfo, SiteInfo, compile_site, stable_id
 from pipeline.work.extraction import MeetingContext, extract_document
 
 # So little that SQLite writes to the file in the middle of a transaction too.
-database_file.CACHE_KB = 32
+file.CACHE_KB = 32
 SITE = SiteInfo("alameda.ca", "Alameda", "CA")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.work.compilation import DocumentInfo, SiteInfo, compile_site
+from pipeline.work.database.compilation import DocumentInfo, SiteInfo, compile_site
 
 Add = Callable[..., DocumentInfo]
 

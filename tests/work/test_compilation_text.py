@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.work import ocr
-from pipeline.work.compilation import DocumentInfo, SiteInfo, compile_site
+from pipeline.work.database.compilation import DocumentInfo, SiteInfo, compile_site
+from pipeline.work.database.search import fts_query, search_pages
 from pipeline.work.extraction import MeetingContext, extract_document
-from pipeline.work.search import fts_query, search_pages
 from tests.work.unicode_pdf import unicode_pdf
 
 Add = Callable[..., DocumentInfo]

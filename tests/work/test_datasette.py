@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from pipeline.work import deploy
-from pipeline.work.compilation import DocumentInfo, SiteInfo, compile_site
+from pipeline.work.database.compilation import DocumentInfo, SiteInfo, compile_site
 from pipeline.work.extraction import MeetingContext, extract_document
 
 Add = Callable[..., DocumentInfo]

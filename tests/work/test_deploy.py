@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import StageError
-from pipeline.work.compilation import DocumentInfo, SiteInfo, compile_site
+from pipeline.work.database.compilation import DocumentInfo, SiteInfo, compile_site
 from pipeline.work.deploy import Release, assemble, target_for
 from pipeline.work.extraction import MeetingContext, extract_document
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from pipeline.work.compilation import DocumentInfo
+from pipeline.work.database.compilation import DocumentInfo
 from pipeline.work.extraction import MeetingContext, extract_document
 
 Add = Callable[..., DocumentInfo]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.work.compilation import DocumentInfo
+from pipeline.work.database.compilation import DocumentInfo
 from pipeline.work.extraction import (
     MeetingContext,
     addresses,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.work.compilation import compile_site
+from pipeline.work.database.compilation import compile_site
 from pipeline.work.extraction import read_facts
 from tests.work import doomed
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.work.compilation import DocumentInfo
+from pipeline.work.database.compilation import DocumentInfo
 from pipeline.work.deploy import Release, hooks, publish, run_hooks, targets
 from pipeline.work.extraction import MeetingContext, document, extract_document, read_facts
 

@@ -8,10 +8,10 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from pipeline import intake
 from pipeline.errors import PipelineError
-from pipeline.intake import Preview
-from pipeline.management.operating import COULD_NOT, OperatorCommand
+from pipeline.management.terminal.base import COULD_NOT, OperatorCommand
+from pipeline.operations import add_site
+from pipeline.operations.add_site import Preview
 from pipeline.work.fetch.refs import DocRef
 
 ABOUT = {
@@ -57,8 +57,8 @@ The platforms and their options are in docs/fetchers.md. Exit code 0: added, or 
         if not options["platform"] and not url.startswith(("http://", "https://")):
             raise CommandError(f"{url!r} is no address; expected https://…", returncode=COULD_NOT)
         previews = self._look(url, options["platform"], options["option"], timezone.localdate())
-        picked = intake.chosen(previews, options["every"])
-        name = subdomain or intake.suggest_subdomain(url, state)
+        picked = add_site.chosen(previews, options["every"])
+        name = subdomain or add_site.suggest_subdomain(url, state)
         created = None
         if picked and not dry_run:
             values = {key: options[key] for key in ("name", "kind", "country", "time_zone", "start_year")}
@@ -77,16 +77,16 @@ The platforms and their options are in docs/fetchers.md. Exit code 0: added, or 
 
     def _look(self, url: str, platform: str, given: list[str], today: date) -> list[Preview]:
         try:
-            with intake.open_client() as client:
+            with add_site.open_client() as client:
                 if platform:
-                    return [intake.look_as(platform, url, _options(given), client, today)]
-                return intake.look(url, client, today)
+                    return [add_site.look_as(platform, url, _options(given), client, today)]
+                return add_site.preview(url, client, today)
         except PipelineError as error:
             raise CommandError(f"{error.code}: {error}") from error
 
-    def _create(self, name: str, picked: Sequence[Preview], values: dict[str, Any]) -> intake.Created:
+    def _create(self, name: str, picked: Sequence[Preview], values: dict[str, Any]) -> add_site.Created:
         try:
-            return intake.create(name, picked, **values)
+            return add_site.create(name, picked, **values)
         except PipelineError as error:
             raise CommandError(str(error)) from error
 
@@ -127,7 +127,7 @@ def _options(given: Sequence[str]) -> dict[str, Any]:
 
 
 def _as_json(
-    name: str, previews: Sequence[Preview], picked: Sequence[Preview], created: intake.Created | None
+    name: str, previews: Sequence[Preview], picked: Sequence[Preview], created: add_site.Created | None
 ) -> str:
     found = [
         {

@@ -7,8 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
-from pipeline.management.operating import COULD_NOT, OperatorCommand
-from pipeline.work.full_database import Built, build_full_database
+from pipeline.management.terminal.base import COULD_NOT, OperatorCommand
+from pipeline.work.database.full import Built, build_full_database
 from sites.models import Site
 from sites.storage import SiteFiles
 

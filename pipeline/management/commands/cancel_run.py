@@ -1,8 +1,8 @@
 """End the runs of sites where they are."""
 
-from pipeline import interventions
-from pipeline.interventions import Operator
-from pipeline.management.operating import SiteActCommand
+from pipeline.management.terminal.base import SiteActCommand
+from pipeline.operations import interventions
+from pipeline.operations.interventions import Operator
 
 
 class Command(SiteActCommand):

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from pipeline import site_lists
-from pipeline.management.operating import COULD_NOT, OperatorCommand
+from pipeline.management.terminal.base import COULD_NOT, OperatorCommand
+from pipeline.operations import import_export
 from sites.models import Site
 
 
@@ -26,9 +26,9 @@ Exit code 0: written; 2: the file cannot be written.
         parser.add_argument("--format", choices=("csv", "json"), help="told from the file's name if absent")
 
     def handle(self, *, file: Path | None, format: str | None, **options: Any) -> str | None:
-        as_csv = (format or (site_lists.format_of(file) if file else "json")) == "csv"
+        as_csv = (format or (import_export.format_of(file) if file else "json")) == "csv"
         sites = Site.objects.prefetch_related("sources")
-        text = site_lists.export_csv(sites) if as_csv else site_lists.export_json(sites)
+        text = import_export.export_csv(sites) if as_csv else import_export.export_json(sites)
         if file is None:
             return text.rstrip("\n")
         try:

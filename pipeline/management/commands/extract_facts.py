@@ -4,9 +4,10 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from pipeline import records
 from pipeline.errors import PipelineError
-from pipeline.management.operating import FAILED, OperatorCommand, known_sites
+from pipeline.management.terminal.base import FAILED, OperatorCommand, known_sites
+from pipeline.stages.documents import read_documents
+from pipeline.stages.extraction import extract_document
 from sites.models import Site
 
 
@@ -33,10 +34,10 @@ Exit code 0: all facts are up to date; 1: some documents could not be read, and 
         wanted = known_sites(site) or Site.objects.order_by("pk").values_list("pk", flat=True)
         anew = total = failed = 0
         for site_id in wanted:
-            for document in records.read_documents(site_id):
+            for document in read_documents(site_id):
                 total += 1
                 try:
-                    anew += not records.extract_document(document).cached
+                    anew += not extract_document(document).cached
                 except PipelineError as error:  # the rest can be read all the same
                     failed += 1
                     self.stderr.write(f"{document} (document {document.pk}): {error.code}: {error}")

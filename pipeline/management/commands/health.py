@@ -6,10 +6,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from pipeline import health, report, workforce
-from pipeline.health import Check, Level
-from pipeline.management.operating import OperatorCommand
-from pipeline.overview import LEVELS
+from pipeline.management.terminal.base import OperatorCommand
+from pipeline.queue import inspection
+from pipeline.reports import health
+from pipeline.reports.health import Check, Level
+from pipeline.reports.overview import LEVELS
+from pipeline.reports.sites import site_totals
 
 MARKS = {Level.OK: "ok", Level.NOTE: "note", Level.DEGRADED: "DEGRADED", Level.UNHEALTHY: "UNHEALTHY"}
 
@@ -31,8 +33,8 @@ examples:
         parser.add_argument("--quiet", action="store_true", help="only what is not well")
 
     def handle(self, *, json: bool, quiet: bool, **options: Any) -> None:
-        totals = report.site_totals()
-        found = health.checks(totals, workforce.look())
+        totals = site_totals()
+        found = health.checks(totals, inspection.read_workforce())
         level = max(health.worst(found), Level.OK)
         if json:
             self.stdout.write(jsonlib.dumps(as_json(found, level, totals.health), indent=2))

@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from pipeline import site_lists
-from pipeline.management.operating import COULD_NOT, FAILED, OperatorCommand
-from pipeline.site_lists import BadList
+from pipeline.management.terminal.base import COULD_NOT, FAILED, OperatorCommand
+from pipeline.operations import import_export
+from pipeline.operations.import_export import BadList
 
 
 class Command(OperatorCommand):
@@ -30,10 +30,10 @@ wrong, each thing is named and nothing was saved; 2: the file cannot be read.
         )
 
     def handle(self, *, file: Path, format: str | None, dry_run: bool, **options: Any) -> str:
-        as_csv = (format or site_lists.format_of(file)) == "csv"
-        read = site_lists.read_csv if as_csv else site_lists.read_json
+        as_csv = (format or import_export.format_of(file)) == "csv"
+        read = import_export.read_csv if as_csv else import_export.read_json
         try:
-            summary = site_lists.save(read(file.read_text(encoding="utf-8")), dry_run=dry_run)
+            summary = import_export.save(read(file.read_text(encoding="utf-8")), dry_run=dry_run)
         except OSError as error:
             raise CommandError(f"{file} cannot be read: {error.strerror}", returncode=COULD_NOT) from error
         except UnicodeDecodeError as error:

@@ -11,8 +11,8 @@ from django.core.management.base import CommandError, CommandParser
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from pipeline.management.operating import OperatorCommand
-from pipeline.stuck_sites import CannotCarryOver, Report, carry_over, count_old_rows
+from pipeline.management.terminal.base import OperatorCommand
+from pipeline.takeover.stuck_sites import CannotCarryOver, Report, carry_over, count_old_rows
 
 
 class Command(OperatorCommand):

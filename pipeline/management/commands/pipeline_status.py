@@ -7,11 +7,18 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.core.serializers.json import DjangoJSONEncoder
 
-from pipeline import overview
-from pipeline.management import screen, summary
-from pipeline.management.operating import COULD_NOT, STAGES, OperatorCommand, day, known_sites, whole_number
-from pipeline.overview import Overview
-from pipeline.report import Filters
+from pipeline.management.terminal import screen, summary
+from pipeline.management.terminal.base import (
+    COULD_NOT,
+    STAGES,
+    OperatorCommand,
+    day,
+    known_sites,
+    whole_number,
+)
+from pipeline.reports import overview
+from pipeline.reports.filters import Filters
+from pipeline.reports.overview import Overview
 from sites.models import Kind
 
 
@@ -59,7 +66,7 @@ the sites and the checks are still of all.
         console = screen.console(self.stdout)
 
         def look() -> Overview:
-            return overview.look(filters, limit)
+            return overview.read_overview(filters, limit)
 
         if watch is not None and watch < 0.1:
             raise CommandError("--watch: expected at least 0.1 seconds", returncode=COULD_NOT)

@@ -8,8 +8,8 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import InterfaceError, OperationalError
 
 from pipeline import webhooks
-from pipeline.management.operating import OperatorCommand
-from pipeline.queue import QueueUnavailable
+from pipeline.management.terminal.base import OperatorCommand
+from pipeline.queue.sending import QueueUnavailable
 from pipeline.reconcile import CouldNotLook, Result, reconcile
 
 

@@ -5,9 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db.models import Count, QuerySet
 
-from pipeline import interventions, queue
-from pipeline.interventions import FAILED, Operator, Retried
-from pipeline.management.operating import (
+from pipeline.management.terminal.base import (
     STAGES,
     OperatorCommand,
     add_operator,
@@ -15,7 +13,10 @@ from pipeline.management.operating import (
     known_sites,
     whole_number,
 )
-from pipeline.models import DocumentState
+from pipeline.models import DocumentState, Status
+from pipeline.operations import interventions
+from pipeline.operations.interventions import Operator, Retried
+from pipeline.queue import sending
 from sites.models import WORK_STAGES
 
 SHOWN = 20
@@ -68,7 +69,7 @@ stage of a run that goes on); their reasons are printed.
             return self.stdout.write("nothing to try again")
         if dry_run:
             return self._would(found)
-        queue.check()  # without it every site would be refused one by one
+        sending.check()  # without it every site would be refused one by one
         operator = Operator(by, reason)
         outcome = interventions.for_each(found, lambda site_id: interventions.retry(site_id, operator, rows))
         finish(self, outcome, _line)
@@ -86,7 +87,7 @@ stage of a run that goes on); their reasons are printed.
 def selected(
     *, site: list[str], stage: list[str], error_code: list[str], max_retries: int, waiting: bool, **_: Any
 ) -> QuerySet[DocumentState]:
-    rows = interventions.failed_rows(FAILED) if waiting else interventions.failed_rows()
+    rows = interventions.failed_rows(Status.FAILED) if waiting else interventions.failed_rows()
     wanted = {"site_id__in": known_sites(site), "pipeline__in": stage, "error_code__in": error_code}
     return rows.filter(retried__lt=max_retries, **{name: value for name, value in wanted.items() if value})
 

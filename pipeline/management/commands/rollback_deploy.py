@@ -4,10 +4,10 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from pipeline import records
 from pipeline.errors import PipelineError
-from pipeline.management.operating import COULD_NOT, FAILED, OperatorCommand, add_operator, known_sites
+from pipeline.management.terminal.base import COULD_NOT, FAILED, OperatorCommand, add_operator, known_sites
 from pipeline.models import Intervention
+from pipeline.stages.deploy import targets
 from pipeline.work.deploy import Target
 
 
@@ -41,7 +41,7 @@ does not answer.
         known_sites([site])
         switched = []
         try:
-            for url, target in records.targets():
+            for url, target in targets():
                 versions = target.versions(site)
                 if list:
                     self._list(url, versions, target.current(site))

@@ -7,11 +7,8 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.db.models import Exists, OuterRef, QuerySet
 
-from pipeline import interventions, queue
-from pipeline.interventions import Operator, Outcome
-from pipeline.management import following, screen
-from pipeline.management.following import Follow
-from pipeline.management.operating import (
+from pipeline.management.terminal import follow, screen
+from pipeline.management.terminal.base import (
     COULD_NOT,
     FAILED,
     PRIORITIES,
@@ -22,7 +19,11 @@ from pipeline.management.operating import (
     stop_if_lost,
     whole_number,
 )
+from pipeline.management.terminal.follow import Follow
 from pipeline.models import Run
+from pipeline.operations import interventions
+from pipeline.operations.interventions import Operator, Outcome
+from pipeline.queue import sending
 from sites.models import Site, Stage
 
 INTERRUPTED = 130
@@ -69,13 +70,13 @@ start. 130: you stopped watching; the runs go on.
         chosen = choose(**options)
         if dry_run:
             return self._would(chosen, json)
-        queue.check()
+        sending.check()
         outcome = interventions.for_each(chosen, starter(**options))
         runs = [run.pk for run in outcome.done]
         if not json:
             self._say_started(outcome)
         console = None if json else screen.console(self.stdout)
-        found = following.look(runs) if no_wait else following.follow(runs, console)
+        found = follow.progress_of(runs) if no_wait else follow.follow(runs, console)
         if json:
             self.stdout.write(jsonlib.dumps(as_json(found, outcome), indent=2))
         self._end(found, outcome, no_wait)

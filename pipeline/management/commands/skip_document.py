@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from pipeline import interventions
-from pipeline.interventions import Operator
-from pipeline.management.operating import COULD_NOT, OperatorCommand, acting, add_operator, whole_number
+from pipeline.management.terminal.base import COULD_NOT, OperatorCommand, acting, add_operator, whole_number
+from pipeline.operations import interventions
+from pipeline.operations.interventions import Operator
 from sites.models import Document
 
 WHERE = "`manage.py pipeline_status` and the admin give each failure's number"

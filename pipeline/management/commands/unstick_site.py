@@ -4,9 +4,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from pipeline import interventions
-from pipeline.interventions import Operator
-from pipeline.management.operating import OperatorCommand, acting, add_operator, finish, known_sites
+from pipeline.management.terminal.base import OperatorCommand, acting, add_operator, finish, known_sites
+from pipeline.operations import interventions
+from pipeline.operations.interventions import Operator
 
 
 class Command(OperatorCommand):

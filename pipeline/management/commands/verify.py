@@ -7,9 +7,8 @@ from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 from django.db import InterfaceError, OperationalError, connection
 
-from pipeline.checks import schema
-from pipeline.management.operating import OperatorCommand
-from pipeline.verify import Report, verify
+from pipeline.management.terminal.base import OperatorCommand
+from pipeline.verify import Report, schema, verify
 
 
 class Command(OperatorCommand):

@@ -5,9 +5,9 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 
-from pipeline import queue
-from pipeline.management.operating import COULD_NOT, FAILED, OperatorCommand, known_sites
+from pipeline.management.terminal.base import COULD_NOT, FAILED, OperatorCommand, known_sites
 from pipeline.models import Webhook, WebhookDelivery
+from pipeline.queue import sending
 from pipeline.webhooks import send_due
 
 
@@ -49,7 +49,7 @@ What is sent, and how a receiver checks it, is in docs/deploying-records.md.
                 )
             return f"webhook {remove} removed"
         if options["send_due"]:
-            queue.check()
+            sending.check()
             return f"{send_due()} deliveries queued"
         return "\n".join(_deliveries() if options["deliveries"] else _webhooks()) or "none"
 

@@ -6,9 +6,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from pipeline import queue
-from pipeline.management.operating import OperatorCommand
-from pipeline.supervisor import Supervisor, default_counts
+from pipeline.management.terminal.base import OperatorCommand
+from pipeline.queue import sending
+from pipeline.workers.supervisor import Supervisor, default_counts
 
 
 def queue_count(text: str) -> tuple[str, int]:
@@ -51,7 +51,7 @@ examples:
         verbosity: int,
         **options: Any,
     ) -> None:
-        queue.check()  # later it may go and come; a first start without it is a mistake to name
+        sending.check()  # later it may go and come; a first start without it is a mistake to name
         counts = dict(queues) or default_counts()
         say = self.stdout.write if verbosity else (lambda line: None)
         Supervisor(counts, say, grace).run(until_idle=burst)

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import StageError
-from pipeline.work import schema
-from pipeline.work.beside import replacing
-from pipeline.work.compilation import stable_id
-from pipeline.work.database_file import changing, copy_database, filling, writing
+from pipeline.work.database import schema
+from pipeline.work.database.compilation import stable_id
+from pipeline.work.database.fact_tables import OTHER, PLACE, TABLES, VOTES, FactTable, unique_tables, votes_of
+from pipeline.work.database.file import changing, copy_database, filling, writing
 from pipeline.work.extraction import read_facts
-from pipeline.work.fact_tables import OTHER, PLACE, TABLES, VOTES, FactTable, unique_tables, votes_of
+from pipeline.work.files import replacing
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from pipeline.work.beside import replacing, write_text
 from pipeline.work.deploy import releases
 from pipeline.work.deploy.releases import Published, Release
+from pipeline.work.files import replacing, write_text
 
 VERSIONS = ".versions"
 

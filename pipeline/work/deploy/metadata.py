@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pipeline.work.compilation import SiteInfo
+from pipeline.work.database.compilation import SiteInfo
 
 TABLES: dict[str, dict[str, Any]] = {
     "pages": {

@@ -11,10 +11,10 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from pipeline.work.beside import write_text
+from pipeline.work.database.page_texts import read_pages
 from pipeline.work.extraction import addresses, agenda, dates, legislation, money, proceedings
 from pipeline.work.extraction.facts import Fact, MeetingContext, PagedText
-from pipeline.work.page_texts import read_pages
+from pipeline.work.files import write_text
 
 # Raise it when a rule changes: facts found by other rules are found anew.
 RULES = 5

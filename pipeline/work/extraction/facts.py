@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.work.page_texts import PageText
+from pipeline.work.database.page_texts import PageText
 
 PAGE_BREAK = "\n\f\n"
 # One character for one, so that a place in our text is the same place on the page.

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.errors import DocumentError
-from pipeline.work.beside import replacing
 from pipeline.work.fetch.client import Client, Limits, check_status
 from pipeline.work.fetch.refs import HTML, PDF
+from pipeline.work.files import replacing
 
 PDF_TYPE, HTML_TYPE = "application/pdf", "text/html"
 # A header may come late: readers accept it within the first kilobyte.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from pipeline.work.compilation import stable_id
+from pipeline.work.database.compilation import stable_id
 
 TOLD = "id, body, date, kind, version, superseded, sha256, fetched_at, pages, title, url"
 

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from pipeline.preflight import Criterion, preflight
+from pipeline.verify.preflight import Criterion, preflight
 
 log = structlog.get_logger()
 QUIET = timedelta(hours=24)

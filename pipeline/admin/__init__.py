@@ -1,0 +1,13 @@
+"""The admin: it shows and starts; it never edits state."""
+
+from django.contrib import admin
+
+from pipeline.admin import documents, ledger, runs, sites, webhooks
+
+__all__ = ["documents", "ledger", "runs", "sites", "webhooks"]
+
+admin.site.site_header = "Clerk"
+admin.site.site_title = "Clerk"
+admin.site.index_title = "Everything"
+admin.site.site_url = None
+admin.site.enable_nav_sidebar = False

@@ -1,0 +1,214 @@
+"""The acts that the admin offers on sites, documents and ledger rows, and the promise each makes."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from django.db.models import Count, QuerySet
+
+from pipeline.admin.confirm import Act
+from pipeline.models import DocumentState, Run, Status
+from pipeline.operations import interventions
+from pipeline.operations.interventions import Operator, Outcome, for_each
+from sites.models import WORK_STAGES, Document, Site
+
+
+def _each_site(act: Callable[[str, Operator], Any]) -> Callable[[QuerySet[Any], Operator, float], Outcome]:
+    def apply(chosen: QuerySet[Any], operator: Operator, seconds: float) -> Outcome:
+        keys = chosen.order_by("pk").values_list("pk", flat=True)
+        return for_each(keys, lambda site_id: act(site_id, operator), seconds)
+
+    return apply
+
+
+def _start_first(site_id: str, operator: Operator) -> Run:
+    return interventions.start(site_id, operator, priority=Run.Priority.HIGH)
+
+
+def _unstick(chosen: QuerySet[Any], operator: Operator, seconds: float) -> Outcome:
+    return interventions.unstick(list(chosen.values_list("pk", flat=True)), operator)
+
+
+def _plural(count: int, one: str, many: str) -> str:
+    return f"{count:,} {one if count == 1 else many}"
+
+
+def _in_a_run(chosen: QuerySet[Site]) -> int:
+    return Run.objects.filter(site__in=chosen.order_by().values("pk"), status=Run.Status.RUNNING).count()
+
+
+def _before_start(chosen: QuerySet[Site]) -> Iterable[str]:
+    running, paused = _in_a_run(chosen), chosen.filter(paused_at__isnull=False).count()
+    if running:
+        yield f"{_plural(running, 'is', 'are')} in a run already and will be left alone."
+    if paused:
+        yield f"{_plural(paused, 'is', 'are')} paused and will be left alone."
+
+
+def _before_restart(chosen: QuerySet[Site]) -> Iterable[str]:
+    running = _in_a_run(chosen)
+    if running:
+        yield f"{_plural(running, 'run is', 'runs are')} given up. What is processed stays so."
+
+
+def _before_cancel(chosen: QuerySet[Site]) -> Iterable[str]:
+    yield f"{_plural(_in_a_run(chosen), 'run ends', 'runs end')} now. What is processed stays so."
+
+
+def _before_site_retry(chosen: QuerySet[Site]) -> Iterable[str]:
+    return _failures(interventions.failed_rows().filter(site__in=chosen.order_by().values("pk")))
+
+
+def _failures(rows: QuerySet[DocumentState]) -> Iterable[str]:
+    counts = dict(rows.order_by().values_list("pipeline").annotate(count=Count("*")))
+    total = sum(counts.values())
+    where = ", ".join(f"{counts[stage]:,} in {stage}" for stage in WORK_STAGES if stage in counts)
+    yield f"{_plural(total, 'failure', 'failures')} to try again{': ' if where else ''}{where}."
+
+
+SITE_ACTS = (
+    Act(
+        "start",
+        "Start",
+        "Each begins a run: its sources are listed, and what is new or missing is done.",
+        _each_site(interventions.start),
+        _before_start,
+    ),
+    Act(
+        "start-first",
+        "Start, first in line",
+        "As Start, and its jobs go before those of other sites.",
+        _each_site(_start_first),
+        _before_start,
+    ),
+    Act(
+        "retry",
+        "Retry failed",
+        "What failed is tried again: in the running stage where that is still open, else in a new run that "
+        "begins at the earliest stage that failed.",
+        _each_site(interventions.retry),
+        _before_site_retry,
+    ),
+    Act(
+        "unstick",
+        "Unstick",
+        "What the next reconcile would do is done now: lost jobs and coordinators are sent again, counts "
+        "mended. It is remembered as unsticking by hand.",
+        _unstick,
+    ),
+    Act(
+        "pause",
+        "Pause",
+        "Jobs in hand finish and count; no further one begins, and no run starts until it is resumed.",
+        _each_site(interventions.pause),
+    ),
+    Act(
+        "resume",
+        "Resume",
+        "It goes on: what was passed over is queued again.",
+        _each_site(interventions.resume),
+    ),
+    Act(
+        "restart",
+        "Restart",
+        "The run it is in is given up, and another begins from fetch.",
+        _each_site(interventions.restart),
+        _before_restart,
+        danger=True,
+    ),
+    Act(
+        "cancel",
+        "Cancel run",
+        "The run ends where it is, and the site stands idle. A later run goes on from what is processed.",
+        _each_site(interventions.cancel),
+        _before_cancel,
+        danger=True,
+    ),
+)
+
+# Where one of these fits a site, it is what the operator came for.
+FIRST_AID = ("retry", "unstick", "resume")
+
+
+# ---- Documents and ledger rows ------------------------------------------------------------------------
+
+
+def _retry_rows(rows: QuerySet[DocumentState], operator: Operator, seconds: float) -> Outcome:
+    chosen = interventions.failed_rows(Status.FAILED).filter(pk__in=rows.order_by().values("pk"))
+    sites = chosen.order_by("site_id").values_list("site_id", flat=True).distinct()
+    return for_each(sites, lambda site_id: interventions.retry(site_id, operator, chosen), seconds)
+
+
+def _before_rows(rows: QuerySet[DocumentState]) -> Iterable[str]:
+    yield from _failures(interventions.failed_rows(Status.FAILED).filter(pk__in=rows.order_by().values("pk")))
+    yield "Where a run has ended, the new one takes up all of the site that is not processed."
+
+
+def _retry_documents(documents: QuerySet[Document], operator: Operator, seconds: float) -> Outcome:
+    return _retry_rows(_rows_of(documents), operator, seconds)
+
+
+def _rows_of(documents: QuerySet[Document]) -> QuerySet[DocumentState]:
+    return DocumentState.objects.filter(document__in=documents.order_by().values("pk"))
+
+
+def _skip_documents(documents: QuerySet[Document], operator: Operator, seconds: float) -> Outcome:
+    keys = documents.order_by("pk").values_list("pk", flat=True)
+    return for_each(keys, lambda pk: interventions.skip(pk, operator), seconds)
+
+
+def _unskip_documents(documents: QuerySet[Document], operator: Operator, seconds: float) -> Outcome:
+    keys = documents.order_by("pk").values_list("pk", flat=True)
+    return for_each(keys, lambda pk: interventions.unskip(pk, operator), seconds)
+
+
+def _skip_rows(rows: QuerySet[DocumentState], operator: Operator, seconds: float) -> Outcome:
+    return _skip_documents(
+        Document.objects.filter(pk__in=rows.order_by().values("document")), operator, seconds
+    )
+
+
+SKIPPING = "Left out on purpose, in this run and in later ones. It shows as skipped, with your reason."
+
+DOCUMENT_ACTS = (
+    Act(
+        "retry",
+        "Retry",
+        "What failed of it is tried again.",
+        _retry_documents,
+        lambda documents: _before_rows(_rows_of(documents)),
+    ),
+    Act("skip", "Skip", SKIPPING, _skip_documents, needs_reason=True),
+    Act("unskip", "Take up again", "The next run does what is missing of it.", _unskip_documents),
+)
+LEDGER_ACTS = (
+    Act("retry", "Retry", "What failed is tried again.", _retry_rows, _before_rows),
+    Act("skip", "Skip the document", SKIPPING, _skip_rows, needs_reason=True),
+)
+
+
+def fits_row(act: Act, row: DocumentState) -> bool:
+    if act.name == "retry":
+        return row.status in Status.FAILED
+    return row.document is not None and not row.document.skip_reason and row.status != Status.PROCESSED
+
+
+def fits_document(act: Act, document: Document) -> bool:
+    if act.name == "unskip":
+        return bool(document.skip_reason)
+    if act.name == "retry":
+        return not document.skip_reason and document.ledger.filter(status__in=Status.FAILED).exists()
+    return not document.skip_reason
+
+
+def fits_site(act: Act, site: Site, running: bool, failed: bool) -> bool:
+    """Whether the act makes sense for the site as it stands."""
+    return {
+        "start": not running and not site.paused_at,
+        "start-first": not running and not site.paused_at,
+        "retry": failed and not site.paused_at,
+        "unstick": site.is_stuck and not site.paused_at,
+        "pause": not site.paused_at,
+        "resume": bool(site.paused_at),
+        "restart": running and not site.paused_at,
+        "cancel": running,
+    }[act.name]

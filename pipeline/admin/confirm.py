@@ -1,0 +1,137 @@
+"""Acts in the admin: offered to those who may, confirmed on a page that says what will happen, recorded."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.admin.utils import unquote
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+
+from pipeline.admin.base import TitledAdmin
+from pipeline.flow import Refused
+from pipeline.operations.interventions import Operator, Outcome
+from pipeline.permissions import OPERATE
+from pipeline.queue.sending import QueueUnavailable
+
+# A page must answer. What is not reached in this time is said, and a second go finds it.
+SECONDS = 20
+SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Act:
+    name: str
+    label: str
+    promise: str
+    apply: Callable[[QuerySet[Any], Operator, float], Outcome]
+    preview: Callable[[QuerySet[Any]], Iterable[str]] = lambda chosen: ()
+    needs_reason: bool = False
+    danger: bool = False
+
+
+class ActingAdmin(TitledAdmin):
+    """Acts on many rows from the list, on one from its page; both by way of the confirmation."""
+
+    acts: tuple[Act, ...] = ()
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        if not request.user.has_perm(OPERATE):
+            return {}
+        return {act.name: (partial(_confirm, act=act), act.name, act.label) for act in self.acts}
+
+    def get_urls(self) -> list[URLPattern]:
+        name = f"{self.opts.app_label}_{self.opts.model_name}_act"
+        view = self.admin_site.admin_view(self.act_view)
+        return [path("<path:object_id>/act/<slug:name>/", view, name=name), *super().get_urls()]
+
+    def acts_on(self, obj: Any, request: HttpRequest) -> list[tuple[Act, str]]:
+        """The acts that fit this object, with their addresses."""
+        if not request.user.has_perm(OPERATE):
+            return []
+        name = f"admin:{self.opts.app_label}_{self.opts.model_name}_act"
+        return [(act, reverse(name, args=[obj.pk, act.name])) for act in self.acts if self.fits(act, obj)]
+
+    def fits(self, act: Act, obj: Any) -> bool:
+        return True
+
+    def act_view(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
+        act = next((act for act in self.acts if act.name == name), None)
+        obj = self.get_object(request, unquote(object_id))
+        if act is None or obj is None:
+            raise Http404
+        chosen = self.model._default_manager.filter(pk=obj.pk)
+        back = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[obj.pk])
+        return _confirm(self, request, chosen, act=act, back=back) or redirect(back)
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        obj = self.get_object(request, unquote(object_id))
+        acts = self.acts_on(obj, request) if obj is not None else []
+        return super().change_view(request, object_id, form_url, {"acts": acts, **(extra_context or {})})
+
+
+def _confirm(
+    model_admin: ActingAdmin, request: HttpRequest, chosen: QuerySet[Any], *, act: Act, back: str = ""
+) -> HttpResponse | None:
+    if not request.user.has_perm(OPERATE):
+        raise PermissionDenied
+    reason = request.POST.get("reason", "").strip()
+    if request.POST.get("confirmed") and (reason or not act.needs_reason):
+        _apply(request, act, chosen, reason)
+        return None
+    count = chosen.count()
+    context = {
+        **model_admin.admin_site.each_context(request),
+        "title": f"{act.label}?",
+        "act": act,
+        "opts": model_admin.opts,
+        "count": count,
+        "shown": list(chosen[:SHOWN]),
+        "more": max(count - SHOWN, 0),
+        "preview": list(act.preview(chosen)),
+        "selected": request.POST.getlist(ACTION_CHECKBOX_NAME),
+        "select_across": request.POST.get("select_across", "0"),
+        "missing_reason": bool(request.POST.get("confirmed")),
+        "back": back or request.get_full_path(),
+    }
+    return TemplateResponse(request, "admin/pipeline/confirm.html", context)
+
+
+def _apply(request: HttpRequest, act: Act, chosen: QuerySet[Any], reason: str) -> None:
+    operator = Operator(request.user.get_username(), reason)
+    try:
+        outcome = act.apply(chosen, operator, SECONDS)
+    except (Refused, QueueUnavailable) as error:
+        return messages.error(request, str(error))
+    _report(request, act, outcome)
+
+
+def _report(request: HttpRequest, act: Act, outcome: Outcome) -> None:
+    if outcome.done:
+        messages.success(request, f"{act.label}: done for {len(outcome.done):,}.")
+    for _, why in outcome.refused[:SHOWN]:
+        messages.warning(request, why)
+    if len(outcome.refused) > SHOWN:
+        messages.warning(request, f"… and {len(outcome.refused) - SHOWN:,} more were refused.")
+    if outcome.error:
+        return messages.error(request, f"{outcome.error} ({outcome.left:,} left)")
+    if outcome.left:
+        messages.warning(
+            request,
+            f"{outcome.left:,} were not reached in {SECONDS} s: do it again for the rest, or by command.",
+        )
+    if not outcome.done and not outcome.refused and not outcome.left:
+        messages.info(request, f"{act.label}: there was nothing to do.")

@@ -1,0 +1,101 @@
+"""Documents, each with its steps."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.utils import flatten_fieldsets
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from pipeline.admin import actions, html
+from pipeline.admin.base import ReadOnly, SearchedBySite
+from pipeline.admin.confirm import Act, ActingAdmin
+from pipeline.admin.html import site_link
+from pipeline.models import DocumentState
+from pipeline.reports import documents
+from sites.models import Document
+
+
+class LedgerInline(ReadOnly, admin.TabularInline):
+    model = DocumentState
+    fields = ("stage", "status_shown", "error_code", "error_message", "attempt_count", "last_attempt_at")
+    readonly_fields = fields
+    extra = 0
+    verbose_name_plural = "steps"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[DocumentState]:
+        return super().get_queryset(request).order_by("created_at", "pk")
+
+    @admin.display(description="step")
+    def stage(self, row: DocumentState) -> SafeString:
+        address = reverse("admin:pipeline_documentstate_change", args=[row.pk])
+        return format_html('<a href="{}">{}</a>', address, row.pipeline)
+
+    @admin.display(description="status")
+    def status_shown(self, row: DocumentState) -> SafeString:
+        return html.badge(row.status)
+
+
+class SkippedFilter(admin.SimpleListFilter):
+    title = "skipped"
+    parameter_name = "skipped"
+
+    def lookups(self, request: HttpRequest, model_admin: admin.ModelAdmin) -> list[tuple[str, str]]:
+        return [("yes", "skipped"), ("no", "wanted")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() == "yes":
+            return queryset.filter(documents.LEFT_OUT & ~Q(skip_reason=""))
+        return queryset.filter(skip_reason="") if self.value() == "no" else queryset
+
+
+@admin.register(Document)
+class DocumentAdmin(ReadOnly, SearchedBySite, ActingAdmin):
+    list_display = ("what", "site_name", "kind", "meeting_date", "overall", "pages", "skip_reason")
+    list_display_links = ("what",)
+    list_filter = ("kind", SkippedFilter)
+    search_fields = ("title", "meeting")
+    search_help_text = "A site's exact name, or words of a title or a body"
+    ordering = ("-id",)
+    inlines = [LedgerInline]
+    acts = actions.DOCUMENT_ACTS
+    fieldsets = (
+        (None, {"fields": ("site_name", "title", "body", "meeting_date", "kind", "overall", "skip_reason")}),
+        ("The file", {"fields": ("link", "path", "content_type", "size", "pages", "sha256", "fetched_at")}),
+        ("Its versions", {"fields": ("source", "external_id", "version", "superseded_at", "created_at")}),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
+        return super().get_queryset(request).prefetch_related("ledger")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        return flatten_fieldsets(self.fieldsets)
+
+    def title_of(self, obj: Document) -> str:
+        return str(obj)
+
+    def fits(self, act: Act, obj: Document) -> bool:
+        return actions.fits_document(act, obj)
+
+    @admin.display(description="document")
+    def what(self, document: Document) -> SafeString:
+        name = document.body or document.meeting
+        return format_html('{}<br><small class="quiet">{}</small>', name, document.title)
+
+    @admin.display(description="site", ordering="site")
+    def site_name(self, document: Document) -> SafeString:
+        return site_link(document.site_id)
+
+    @admin.display(description="status")
+    def overall(self, document: Document) -> SafeString:
+        return html.badge(html.document_status(document))
+
+    @admin.display(description="published at")
+    def link(self, document: Document) -> SafeString:
+        # The address came from somebody else's page: it is a link only where it leads to one.
+        if not document.url.startswith(("http://", "https://")):
+            return format_html("{}", document.url or "-")
+        return format_html('<a href="{}" rel="noreferrer">{}</a>', document.url, document.url)

@@ -1,0 +1,182 @@
+"""Small pieces of HTML that say the same thing the same way on every page: badges, bars, times."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+
+from pipeline.models import Run, Status
+from sites.models import WORK_STAGES, Document, Progress, Site, Stage
+
+TONES = {
+    Status.PENDING: "quiet",
+    Status.IN_PROGRESS: "busy",
+    Status.PROCESSED: "good",
+    Status.FAILED_RETRYABLE: "warn",
+    Status.FAILED_TERMINAL: "bad",
+    Run.Status.RUNNING: "busy",
+    Run.Status.COMPLETED: "good",
+    Run.Status.FAILED: "bad",
+    Run.Status.CANCELLED: "quiet",
+    Run.Status.SUPERSEDED: "quiet",
+    "processing": "busy",
+    "skipped": "quiet",
+    "recovered": "good",
+    "delivered": "good",
+    "given up": "bad",
+}
+WORDS = {
+    Status.IN_PROGRESS: "in progress",
+    Status.FAILED_RETRYABLE: "waits for a retry",
+    Status.FAILED_TERMINAL: "failed",
+}
+NOTHING = mark_safe('<span class="quiet">-</span>')
+BAR, GAP, HEIGHT = 26, 3, 8
+
+
+def badge(text: object, tone: str = "") -> SafeString:
+    key = str(text)
+    return format_html(
+        '<span class="badge {}">{}</span>',
+        tone or TONES.get(key, "quiet"),
+        WORDS.get(key, key),  # type: ignore[call-overload]
+    )
+
+
+def ago(moment: datetime | None) -> SafeString:
+    if moment is None:
+        return NOTHING
+    local = timezone.localtime(moment)
+    words = in_words(timezone.now() - moment)
+    exact = f"{local:%Y-%m-%d %H:%M:%S %Z}"
+    return format_html('<time datetime="{}" title="{}">{}</time>', local.isoformat(), exact, words)
+
+
+def in_words(age: timedelta) -> str:
+    """3 min ago, in 2 h."""
+    past = age >= timedelta(0)
+    words = duration(abs(age).total_seconds())
+    return f"{words} ago" if past else f"in {words}"
+
+
+def duration(seconds: float | None) -> str:
+    if seconds is None:
+        return "-"
+    if seconds < 0.1:
+        return "<0.1 s"
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    for unit, size, least in (("s", 1, 120), ("min", 60, 7200), ("h", 3600, 72 * 3600)):
+        if seconds < least:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds / 86400:.0f} d"
+
+
+def stage_bars(site: Site) -> SafeString:
+    """Five small bars, one a stage: how much of this run is done, and how much of that failed."""
+    progress = [(stage, site.progress(stage)) for stage in WORK_STAGES]
+    words = (
+        "; ".join(_stage_words(stage, part) for stage, part in progress if part.total) or "no work counted"
+    )
+    bars = format_html_join(
+        "",
+        "{}",
+        ((_stage_bar(number * (BAR + GAP), part),) for number, (_, part) in enumerate(progress)),
+    )
+    width = len(WORK_STAGES) * (BAR + GAP) - GAP
+    return format_html(
+        '<svg class="stages" role="img" aria-label="{}" width="{}" height="{}" viewBox="0 0 {} {}">'
+        "<title>{}</title>{}</svg>",
+        words,
+        width,
+        HEIGHT,
+        width,
+        HEIGHT,
+        words,
+        bars,
+    )
+
+
+def _stage_bar(x: int, part: Progress) -> SafeString:
+    done = BAR * min(part.done / part.total, 1) if part.total else 0
+    failed = min(max(BAR * part.failed / part.total, 2), done) if part.total and part.failed else 0
+    return format_html(
+        "{}{}{}",
+        _rect("track", x, BAR, HEIGHT, 2),
+        _rect("done", x, done, HEIGHT, 2),
+        _rect("failed", x + done - failed, failed, HEIGHT, 2),
+    )
+
+
+def _rect(name: str, x: float, width: float, height: float, radius: float = 0) -> SafeString:
+    return format_html(
+        '<rect class="{}" x="{}" width="{}" height="{}" rx="{}"/>',
+        name,
+        f"{x:.1f}",
+        f"{width:.1f}",
+        height,
+        radius,
+    )
+
+
+def _stage_words(stage: Stage, part: Progress) -> str:
+    failed = f", {part.failed} failed" if part.failed else ""
+    return f"{stage} {part.done} of {part.total}{failed}"
+
+
+def meter(share: float, failed: float = 0.0, label: str = "") -> SafeString:
+    """One bar over the whole width of its cell; `share` and `failed` are of 1."""
+    done = 100 * min(max(share, 0.0), 1.0)
+    broken = min(100 * failed, done) if failed else 0.0
+    if failed and broken < 1:
+        broken = min(1.0, done)
+    return format_html(
+        '<svg class="meter" {} viewBox="0 0 100 8" preserveAspectRatio="none">{}{}{}</svg>',
+        format_html('role="img" aria-label="{}"', label) if label else mark_safe('aria-hidden="true"'),
+        _rect("track", 0, 100, 8),
+        _rect("done", 0, done, 8),
+        _rect("failed", done - broken, broken, 8),
+    )
+
+
+def site_state(site: Site, failed: bool = False) -> SafeString:
+    """Where the site stands: its stage, and what is unusual about it."""
+    stage = site.current_stage
+    parts = [
+        badge(stage or "never run", "good" if stage == Stage.COMPLETED else "busy" if stage else "quiet")
+    ]
+    if site.paused_at:
+        parts.append(badge("paused", "warn"))
+    if site.attention_reason:
+        parts.append(badge("needs a person", "bad"))
+    if failed:
+        parts.append(badge("failed", "bad"))
+    elif site.is_stuck and not site.paused_at:
+        parts.append(badge("stuck", "bad"))
+    return joined(parts)
+
+
+def joined(parts: Iterable[SafeString]) -> SafeString:
+    return format_html_join(" ", "{}", ((part,) for part in parts))
+
+
+def document_status(document: Document) -> str:
+    """Over all its steps; reads the prefetched ledger."""
+    if document.skip_reason:
+        return "skipped"
+    rows = list(document.ledger.all())
+    statuses = {row.status for row in rows}
+    if any(row.pipeline == Stage.EXTRACTION and row.status == Status.PROCESSED for row in rows):
+        return "completed"
+    if Status.FAILED_TERMINAL in statuses:
+        return "failed"
+    return "processing" if Status.IN_PROGRESS in statuses else "pending"
+
+
+def site_link(site_id: str | None) -> SafeString:
+    if not site_id:
+        return NOTHING
+    return format_html('<a href="{}">{}</a>', reverse("admin:sites_site_change", args=[site_id]), site_id)

@@ -1,0 +1,169 @@
+"""The ledger: what happened to each document in each stage, grouped by error."""
+
+import json
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.utils import flatten_fieldsets
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from pipeline.admin import actions, html
+from pipeline.admin.base import ReadOnly, SearchedBySite
+from pipeline.admin.confirm import Act, ActingAdmin
+from pipeline.admin.html import site_link
+from pipeline.models import (
+    WITHOUT_TEXT,
+    DocumentState,
+    Status,
+)
+from pipeline.reports import failures
+from pipeline.reports.failures import title_of
+from sites.models import Document
+
+# Of each kind, by a search for words. Who has more is better served by a filter.
+MOST_FOUND = 1_000
+
+
+class ErrorCodeFilter(admin.SimpleListFilter):
+    """The codes there are, with their counts, from the index of what failed."""
+
+    title = "error code"
+    parameter_name = "code"
+
+    def lookups(self, request: HttpRequest, model_admin: admin.ModelAdmin) -> list[tuple[str, str]]:
+        counts: dict[str, int] = {}
+        for group in failures.errors_by_code(limit=None):
+            counts[group.code] = counts.get(group.code, 0) + group.count
+        return [(code, f"{code} ({count:,})") for code, count in sorted(counts.items())]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return (
+            queryset.filter(error_code=self.value(), status__in=Status.FAILED) if self.value() else queryset
+        )
+
+
+class TextFilter(admin.SimpleListFilter):
+    """Documents that OCR is done with and that have no text all the same."""
+
+    title = "text"
+    parameter_name = "text"
+
+    def lookups(self, request: HttpRequest, model_admin: admin.ModelAdmin) -> list[tuple[str, str]]:
+        return [("none", "processed without text")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(WITHOUT_TEXT) if self.value() == "none" else queryset
+
+
+@admin.register(DocumentState)
+class LedgerAdmin(ReadOnly, SearchedBySite, ActingAdmin):
+    list_display = ("what", "stage", "state", "why", "tried")
+    list_display_links = ("what",)
+    list_filter = ("status", "pipeline", ErrorCodeFilter, TextFilter)
+    search_fields = ("document__title", "error_message")
+    search_help_text = "A site's exact name, or words of a title or of an error"
+    list_select_related = ("document",)
+    ordering = ("-updated_at",)
+    acts = actions.LEDGER_ACTS
+    fieldsets = (
+        ("What happened", {"fields": ("state", "code", "error_message", "tried")}),
+        ("Of what", {"fields": ("site_name", "document_name", "unit", "pipeline", "of_run")}),
+        ("Reported by the work", {"fields": ("facts_shown", "processed_at")}),
+        (
+            "For debugging",
+            {
+                "classes": ("collapse",),
+                "fields": ("rq_job_id", "enqueue_seq", "delivery", "retried", "intervention", "updated_at"),
+            },
+        ),
+    )
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        return flatten_fieldsets(self.fieldsets)
+
+    def fits(self, act: Act, obj: DocumentState) -> bool:
+        return actions.fits_row(act, obj)
+
+    def search_words(
+        self, request: HttpRequest, queryset: QuerySet[Any], words: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Titles among documents, errors among failures; then the rows by their keys, not by a scan."""
+        if not words:
+            return queryset, False
+        titled = Document.objects.filter(title__icontains=words).values_list("pk", flat=True)
+        failed = DocumentState.objects.filter(status__in=Status.FAILED, error_message__icontains=words)
+        found = Q(document__in=list(titled.order_by("-pk")[:MOST_FOUND]))
+        found |= Q(pk__in=list(failed.order_by().values_list("pk", flat=True)[:MOST_FOUND]))
+        return queryset.filter(found), False
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        failed = request.GET.get("status__exact") == Status.FAILED_TERMINAL or "code" in request.GET
+        context = {"title": "Failures" if failed else "Ledger", "error_groups": failures.errors_by_code()}
+        return super().changelist_view(request, {**context, **(extra_context or {})})
+
+    def title_of(self, obj: DocumentState) -> str:
+        return f"{obj.site_id}: {title_of(obj)} @ {obj.pipeline}"
+
+    @admin.display(description="document")
+    def what(self, row: DocumentState) -> SafeString:
+        return format_html('{}<br><small class="quiet">{}</small>', title_of(row), row.site_id)
+
+    @admin.display(description="stage", ordering="pipeline")
+    def stage(self, row: DocumentState) -> str:
+        return row.pipeline
+
+    @admin.display(description="site", ordering="site")
+    def site_name(self, row: DocumentState) -> SafeString:
+        return site_link(row.site_id)
+
+    @admin.display(description="document")
+    def document_name(self, row: DocumentState) -> SafeString:
+        if row.document is None:
+            return html.NOTHING
+        address = reverse("admin:sites_document_change", args=[row.document_id])
+        return format_html('<a href="{}">{}</a>', address, row.document)
+
+    @admin.display(description="run")
+    def of_run(self, row: DocumentState) -> SafeString:
+        if row.run_id is None:
+            return html.NOTHING
+        return format_html(
+            '<a href="{}">#{}</a>', reverse("admin:pipeline_run_change", args=[row.run_id]), row.run_id
+        )
+
+    @admin.display(description="status", ordering="status")
+    def state(self, row: DocumentState) -> SafeString:
+        again = format_html(", again {}", html.ago(row.retry_at)) if row.retry_at else ""
+        return format_html(
+            '{}<br><small class="quiet">attempt {}/{}{}</small>',
+            html.badge(row.status),
+            row.attempt_count,
+            row.max_attempts,
+            again,
+        )
+
+    @admin.display(description="error code", ordering="error_code")
+    def code(self, row: DocumentState) -> SafeString:
+        return format_html("<code>{}</code>", row.error_code) if row.error_code else html.NOTHING
+
+    @admin.display(description="why", ordering="error_code")
+    def why(self, row: DocumentState) -> SafeString:
+        if not row.error_code:
+            return html.NOTHING
+        message = row.error_message or ""
+        cut = message if len(message) <= 120 else f"{message[:119]}…"
+        return format_html('<code>{}</code><br><small class="quiet">{}</small>', row.error_code, cut)
+
+    @admin.display(description="last tried", ordering="last_attempt_at")
+    def tried(self, row: DocumentState) -> SafeString:
+        return html.ago(row.last_attempt_at)
+
+    @admin.display(description="facts")
+    def facts_shown(self, row: DocumentState) -> SafeString:
+        return format_html("<pre>{}</pre>", json.dumps(row.facts, indent=2)) if row.facts else html.NOTHING

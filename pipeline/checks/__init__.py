@@ -1,1 +1,0 @@
-"""Questions whose right answer is an empty list; `pipeline.verify` asks them."""

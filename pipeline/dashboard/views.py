@@ -1,0 +1,109 @@
+"""The dashboard page."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+
+from pipeline.dashboard import charts
+from pipeline.permissions import LOOK, OPERATE
+from pipeline.reports.dashboard import Board, read_board
+from pipeline.reports.health import Check, Level
+
+View = Callable[..., HttpResponse]
+
+
+def staff(view: View) -> View:
+    """Those who may look. A page that refreshes itself is sent to the login as a whole."""
+
+    @wraps(view)
+    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not (request.user.is_active and request.user.is_staff):
+            if getattr(request, "htmx", False):
+                return HttpResponse(status=204, headers={"HX-Refresh": "true"})
+            return redirect_to_login(request.get_full_path(), reverse("admin:login"))
+        if not request.user.has_perm(LOOK):
+            raise PermissionDenied
+        return view(request, *args, **kwargs)
+
+    return wrapper
+
+
+def queue_page(view: View) -> View:
+    """The queue's own pages: to look for those who may look, to act for those who may act."""
+
+    @wraps(view)
+    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if request.method not in ("GET", "HEAD") and not request.user.has_perm(OPERATE):
+            raise PermissionDenied
+        return staff(view)(request, *args, **kwargs)
+
+    return wrapper
+
+
+@never_cache
+@staff
+def dashboard(request: HttpRequest) -> HttpResponse:
+    found = read_board()
+    context = {
+        "board": found,
+        "needs": needs(found),
+        "ring": charts.ring(found.overview.sites.health),
+        "chart": charts.hour_chart(found.hours),
+        "spans": charts.spans(found.overview.steps),
+    }
+    if getattr(request, "htmx", False):
+        return render(request, "pipeline/_dashboard.html", context)
+    page = {**admin.site.each_context(request), "title": "Dashboard", **context}
+    return render(request, "pipeline/dashboard.html", page)
+
+
+@dataclass(frozen=True)
+class Need:
+    """Something that a person should know of or do, and where."""
+
+    tone: str
+    message: str
+    command: str
+    url: str
+
+
+# Where each check is looked at: an address of the admin, and its filter.
+PLACES = {
+    "stuck": ("admin:sites_site_changelist", "condition=stuck"),
+    "attention": ("admin:sites_site_changelist", "condition=attention"),
+    "failed": ("admin:sites_site_changelist", "condition=failed"),
+    "paused": ("admin:sites_site_changelist", "condition=paused"),
+    "failures": ("admin:pipeline_documentstate_changelist", "status__exact=failed_terminal"),
+    "sources": ("admin:sites_source_changelist", "warning__isempty=0"),
+    "reconcile": ("admin:pipeline_reconcilerun_changelist", ""),
+    "workers": ("django_rq:home", ""),
+    "scheduler": ("django_rq:home", ""),
+}
+TONES = {Level.UNHEALTHY: "bad", Level.DEGRADED: "warn", Level.NOTE: "quiet"}
+
+
+def needs(found: Board) -> list[Need]:
+    """The worst first; a failed document is no alarm, but somebody may want to look."""
+    checks = sorted((check for check in found.overview.checks if check.level), key=lambda check: -check.level)
+    # The score says in percent what the number of stuck sites says already.
+    wanted = [_need(check) for check in checks if check.name != "score"]
+    failed = found.overview.documents.failed
+    if failed:
+        words = "1 document has failed" if failed == 1 else f"{failed:,} documents have failed"
+        wanted.append(_need(Check("failures", Level.NOTE, words, "retry_failed --dry-run")))
+    return wanted
+
+
+def _need(check: Check) -> Need:
+    name, query = PLACES.get(check.name, ("", ""))
+    url = f"{reverse(name)}{'?' if query else ''}{query}" if name else ""
+    return Need(TONES[check.level], check.message, check.command, url)

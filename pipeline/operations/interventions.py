@@ -1,0 +1,266 @@
+"""What people do by hand. Every act is recorded, with who and why, in the transaction that does it."""
+
+import time
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from pipeline import flow
+from pipeline.errors import SKIPPED, Fenced
+from pipeline.flow import Refused
+from pipeline.models import DocumentState, Intervention, Run, Status
+from pipeline.queue import inspection, sending
+from pipeline.reconcile import find, lock
+from pipeline.reconcile.find import Suspect
+from pipeline.reconcile.repair import Repair, repair_by_hand
+from pipeline.reports.standstill import explain
+from pipeline.state import UnknownSite, resets
+from sites.models import STUCK_AFTER, WORK_STAGES, Document, Site, Stage, wave_of
+
+
+@dataclass(frozen=True)
+class Operator:
+    """Who acts, and why."""
+
+    by: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Retried:
+    site_id: str
+    run_id: int
+    rows: int
+    stage: str
+    new_run: bool
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Of one act on many: what was done, what was refused and why, how many are left and what stopped it."""
+
+    done: tuple[Any, ...]
+    refused: tuple[tuple[str, str], ...]
+    left: int = 0
+    error: str = ""
+
+
+def for_each(keys: Iterable[Any], act: Callable[[Any], Any], seconds: float | None = None) -> Outcome:
+    """Act on each in its own transaction: one refusal stops no other, a lost queue all that are left.
+
+    `seconds` bounds the whole.
+    """
+    done: list[Any] = []
+    refused: list[tuple[str, str]] = []
+    waiting = list(keys)
+    end = time.monotonic() + seconds if seconds is not None else None
+    for number, key in enumerate(waiting):
+        if end is not None and time.monotonic() > end:
+            return Outcome(tuple(done), tuple(refused), len(waiting) - number)
+        try:
+            done.append(act(key))
+        except (Refused, UnknownSite, Fenced) as error:
+            refused.append((str(key), str(error)))
+        except sending.QueueUnavailable as error:
+            return Outcome(tuple(done), tuple(refused), len(waiting) - number, str(error))
+    return Outcome(tuple(done), tuple(refused))
+
+
+# ---- A site's run -------------------------------------------------------------------------------------
+
+
+def start(
+    site_id: str, operator: Operator, *, first: Stage = Stage.FETCH, priority: int = Run.Priority.NORMAL
+) -> Run:
+    with transaction.atomic():
+        note = _record(flow.find_site(site_id), "start", operator, first=first)
+        run = flow.start(site_id, first=first, priority=priority, by=operator.by)
+        return _noted(note, run)
+
+
+def restart(
+    site_id: str, operator: Operator, *, first: Stage = Stage.FETCH, priority: int = Run.Priority.NORMAL
+) -> Run:
+    with transaction.atomic():
+        note = _record(flow.find_site(site_id), "restart", operator, first=first)
+        run = flow.restart(site_id, first=first, priority=priority, by=operator.by)
+        return _noted(note, run)
+
+
+def cancel(site_id: str, operator: Operator) -> Run:
+    with transaction.atomic():
+        note = _record(flow.find_site(site_id), "cancel", operator)
+        return _noted(note, flow.cancel(site_id, by=operator.by, reason=operator.reason))
+
+
+def pause(site_id: str, operator: Operator) -> None:
+    with transaction.atomic():
+        _record(flow.find_site(site_id), "pause", operator)
+        flow.pause(site_id, reason=operator.reason)
+
+
+def resume(site_id: str, operator: Operator) -> None:
+    with transaction.atomic():
+        _record(flow.find_site(site_id), "resume", operator)
+        flow.resume(site_id)
+
+
+def _record(
+    site: Site, action: str, operator: Operator, document: Document | None = None, **details: Any
+) -> Intervention:
+    # A paused site stands still on purpose; pausing moves nothing; a start is what the next run is anyway.
+    unstuck = site.is_stuck and site.paused_at is None and action not in ("pause", "start")
+    return Intervention.objects.create(
+        site=site,
+        document=document,
+        action=action,
+        reason=operator.reason,
+        by=operator.by[:150],
+        unstuck=unstuck,
+        details={"stage": site.current_stage, **details},
+    )
+
+
+def _noted(note: Intervention, run: Run) -> Run:
+    note.details["run"] = run.pk
+    note.save(update_fields=["details"])
+    return run
+
+
+# ---- A site that stands still -------------------------------------------------------------------------
+
+
+def unstick(site_ids: Collection[str], operator: Operator) -> Outcome:
+    """What reconcile would do to these sites, now, because a person asked."""
+    with lock.only_one() as alone:
+        if not alone:
+            raise Refused("a reconcile is running at this moment; look again when it is done")
+        now = timezone.now()
+        found = {suspect.site.pk: suspect for suspect in find.suspects(now, STUCK_AFTER)}
+        return for_each(site_ids, lambda site_id: _unstick(site_id, found.get(site_id), now, operator))
+
+
+def _unstick(site_id: str, suspect: Suspect | None, now: datetime, operator: Operator) -> Repair:
+    site = flow.find_site(site_id)
+    if suspect is None:
+        reason = explain([site], inspection.read_workforce())[0].reason
+        raise Refused(f"{site_id}: reconcile finds nothing to mend ({reason})")
+    repair = repair_by_hand(suspect, now)
+    if repair is None:
+        raise Refused(f"{site_id} has moved by itself meanwhile")
+    _record(site, "unstick", operator, outcome=repair.outcome, did=repair.action)
+    return repair
+
+
+# ---- Trying again what failed -------------------------------------------------------------------------
+
+
+def failed_rows(statuses: Collection[str] = (Status.FAILED_TERMINAL,)) -> QuerySet[DocumentState]:
+    """What a retry can take up: failures of documents that are still wanted, and of units of a site."""
+    failed = DocumentState.objects.filter(status__in=statuses).exclude(error_code=SKIPPED)
+    return failed.exclude(document__superseded_at__isnull=False)
+
+
+def retry(site_id: str, operator: Operator, rows: QuerySet[DocumentState] | None = None) -> Retried:
+    """Try the failures of a site again: inside its run while their stage is open, else in a new run.
+
+    A new run begins at the earliest stage that failed and takes up all that is not processed from there on.
+    """
+    sending.check()
+    rows = (failed_rows() if rows is None else rows).filter(site_id=site_id, status__in=Status.FAILED)
+    with transaction.atomic():
+        site = flow.find_site(site_id)
+        if site.paused_at:
+            raise Refused(f"{site_id} is paused ({site.pause_reason or 'no reason given'}); resume it first")
+        running = Run.objects.filter(site=site, status=Run.Status.RUNNING).first()
+        return _retry_within(site, running, rows, operator) if running else _retry_anew(site, rows, operator)
+
+
+def _retry_anew(site: Site, rows: QuerySet[DocumentState], operator: Operator) -> Retried:
+    failed = dict(rows.filter(status=Status.FAILED_TERMINAL).values_list("pk", "pipeline"))
+    if not failed:
+        raise Refused(f"{site.pk}: nothing to try again")
+    first = next(stage for stage in WORK_STAGES if stage in failed.values())
+    note = _record(site, "retry", operator, first=first, rows=len(failed))
+    resets.count_retries(list(failed))
+    run = _noted(note, flow.start(site.pk, first=first, by=operator.by))
+    return Retried(site.pk, run.pk, len(failed), first, new_run=True)
+
+
+def _retry_within(site: Site, run: Run, rows: QuerySet[DocumentState], operator: Operator) -> Retried:
+    if site.current_stage is None or site.coordinator_enqueued:
+        raise Refused(f"{site.pk} is leaving {site.current_stage} at this moment; try again in a minute")
+    open_now = rows.filter(run=run, pipeline__in=wave_of(site.current_stage))
+    found = list(open_now.order_by("pk").values_list("pk", "pipeline", "status"))
+    if not found:
+        raise Refused(_why_not_now(site, run, rows))
+    note = _record(site, "retry", operator, rows=len(found), run=run.pk)
+    try:
+        # Ledger rows first, all of them, then the site: the order in which every job locks.
+        resets.hasten(
+            site.pk, run.pk, [pk for pk, _, status in found if status == Status.FAILED_RETRYABLE], note.pk
+        )
+        resets.reset_failed(
+            site, run.pk, [pk for pk, _, status in found if status == Status.FAILED_TERMINAL], note.pk
+        )
+    except Fenced as error:
+        raise Refused(str(error)) from error
+    ids = [pk for pk, _, _ in found]
+    transaction.on_commit(lambda: flow.deliver_ids(ids))
+    return Retried(site.pk, run.pk, len(ids), found[0][1], new_run=False)
+
+
+def _why_not_now(site: Site, run: Run, rows: QuerySet[DocumentState]) -> str:
+    stages = sorted(set(rows.values_list("pipeline", flat=True)), key=WORK_STAGES.index)
+    if not stages:
+        return f"{site.pk}: nothing to try again"
+    return (
+        f"{site.pk}: run {run.pk} is in {site.current_stage} and the failures are in {', '.join(stages)}; "
+        "try them again when it has ended, or restart it"
+    )
+
+
+# ---- Leaving a document out ---------------------------------------------------------------------------
+
+
+def skip(document_id: int, operator: Operator) -> Document:
+    """Leave a document out on purpose, now and in later runs."""
+    if not operator.reason.strip():
+        raise Refused("a document is skipped for a reason; give one")
+    with transaction.atomic():
+        document = Document.objects.select_related("site").get(pk=document_id)
+        if document.skip_reason:
+            raise Refused(f"{document} is skipped already ({document.skip_reason})")
+        _record(document.site, "skip", operator, document)
+        row = DocumentState.objects.filter(
+            document=document,
+            run=document.site.run_id or 0,
+            run__status=Run.Status.RUNNING,
+            status__in=Status.OPEN,
+        ).first()
+        message = f"skipped by {operator.by or 'an operator'}: {operator.reason}"
+        try:
+            seq = resets.skip_document(document, row, operator.reason, message)
+        except Fenced as error:
+            raise Refused(f"{document}: {error}; try again") from error
+        if row is not None and row.run_id is not None and seq is not None:
+            send_coordinator = partial(sending.send_coordinator, document.site_id, row.run_id, seq)
+            transaction.on_commit(send_coordinator)
+    return document
+
+
+def unskip(document_id: int, operator: Operator) -> Document:
+    """Take the document up again: the next run does what is missing."""
+    with transaction.atomic():
+        document = Document.objects.select_related("site").get(pk=document_id)
+        if not document.skip_reason:
+            raise Refused(f"{document} is not skipped")
+        _record(document.site, "unskip", operator, document, was=document.skip_reason)
+        Document.objects.filter(pk=document.pk).update(skip_reason="")
+    return document

@@ -1,0 +1,4 @@
+"""Who may look, and who may act."""
+
+LOOK = "pipeline.view_run"
+OPERATE = "pipeline.operate_pipeline"

@@ -1,0 +1,139 @@
+"""Sends work to the queues: after the commit, under deterministic job ids."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+import django_rq
+import structlog
+from django.conf import settings
+from django.utils import timezone
+from redis.exceptions import RedisError
+from rq import Queue, Retry
+
+log = structlog.get_logger()
+
+COORDINATOR_QUEUE = "high"
+COORDINATOR_JOB = "pipeline.jobs.coordinate"
+FAILURE_TTL = 7 * 24 * 3600
+
+
+class QueueUnavailable(Exception):
+    """Redis cannot be reached, so nothing can be started."""
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """One ledger row on its way to a worker."""
+
+    queue: str
+    function: str
+    row_id: int
+    run_id: int
+    seq: int
+    front: bool = False
+
+    @property
+    def job_id(self) -> str:
+        return job_id(self.queue, self.row_id, self.run_id, self.seq)
+
+    @property
+    def arguments(self) -> tuple[int, int, int]:
+        return (self.row_id, self.run_id, self.seq)
+
+
+def redeliveries() -> int:
+    """For a process that died: one more than it may kill. Work that failed is retried by the ledger."""
+    return settings.MAX_ATTEMPTS
+
+
+def _redelivery() -> Retry:
+    """To the front: the job has had its turn, and would else wait behind a whole queue for its next one."""
+    return Retry(max=redeliveries(), enqueue_at_front=True)
+
+
+def job_id(queue: str, row_id: int, run_id: int | None, seq: int) -> str:
+    return f"{queue}-{row_id}-{run_id}-{seq}"
+
+
+def check() -> None:
+    try:
+        django_rq.get_connection(COORDINATOR_QUEUE).ping()
+    except RedisError as error:
+        raise QueueUnavailable(
+            f"Redis at {settings.REDIS_URL} does not answer ({error}); nothing was started"
+        ) from error
+
+
+def send(tickets: Iterable[Ticket]) -> None:
+    """Queue many jobs. What a lost Redis swallows stays in the ledger, and reconcile sends it again."""
+    by_place: dict[tuple[str, bool], list[Ticket]] = {}
+    for ticket in tickets:
+        by_place.setdefault((ticket.queue, ticket.front), []).append(ticket)
+    try:
+        for (name, front), some in by_place.items():
+            _send(django_rq.get_queue(name), some, front)
+    except RedisError as error:
+        log.warning("queue unreachable; reconcile will send these jobs", error=str(error))
+
+
+def _send(queue: Queue, tickets: list[Ticket], front: bool) -> None:
+    limit = settings.JOB_LIMITS[queue.name]
+    if front:
+        # Each one is pushed before the last, so the order must be turned round to stay.
+        tickets = tickets[::-1]
+    for start in range(0, len(tickets), 500):
+        queue.enqueue_many(
+            [
+                Queue.prepare_data(
+                    ticket.function,
+                    args=ticket.arguments,
+                    job_id=ticket.job_id,
+                    timeout=limit,
+                    result_ttl=3600,
+                    failure_ttl=FAILURE_TTL,
+                    retry=_redelivery(),
+                    at_front=front,
+                )
+                for ticket in tickets[start : start + 500]
+            ]
+        )
+
+
+def send_later(ticket: Ticket, at: datetime) -> None:
+    """Queue one job when its backoff is over."""
+    if at <= timezone.now():
+        return send([ticket])
+    try:
+        django_rq.get_queue(ticket.queue).enqueue_at(
+            at,
+            ticket.function,
+            *ticket.arguments,
+            job_id=ticket.job_id,
+            job_timeout=settings.JOB_LIMITS[ticket.queue],
+            result_ttl=3600,
+            failure_ttl=FAILURE_TTL,
+            retry=_redelivery(),
+            at_front=ticket.front,
+        )
+    except RedisError as error:
+        log.warning("queue unreachable; reconcile will send this job", job=ticket.job_id, error=str(error))
+
+
+def coordinator_job_id(run_id: int, seq: int) -> str:
+    return f"coordinate-{run_id}-{seq}"
+
+
+def send_coordinator(site_id: str, run_id: int, seq: int) -> None:
+    try:
+        django_rq.get_queue(COORDINATOR_QUEUE).enqueue_call(
+            COORDINATOR_JOB,
+            args=(site_id, run_id, seq),
+            job_id=coordinator_job_id(run_id, seq),
+            timeout=settings.JOB_LIMITS["coordinator"],
+            result_ttl=3600,
+            failure_ttl=FAILURE_TTL,
+            retry=_redelivery(),
+        )
+    except RedisError as error:
+        log.warning("queue unreachable; reconcile will send the coordinator", site=site_id, error=str(error))

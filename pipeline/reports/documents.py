@@ -1,0 +1,66 @@
+"""Documents in numbers: a fixed number of grouped queries, however many there are."""
+
+from dataclasses import dataclass, replace
+
+from django.db.models import Count, Q, QuerySet
+
+from pipeline.models import DocumentState, Status
+from pipeline.reports.filters import ALL, Filters
+from sites.models import WORK_STAGES, Document, Stage
+
+DOCUMENT_STATUSES = ("pending", "processing", "completed", "failed", "skipped")
+LEFT_OUT = ~Q(skip_reason="") | Q(superseded_at__isnull=False)
+
+# ---- The ledger, counted once -------------------------------------------------------------------------
+
+Counts = dict[tuple[str, str], int]
+
+
+def ledger_counts(filters: Filters = ALL) -> Counts:
+    """Rows by stage and status. The one query here that reads the whole ledger: from an index alone."""
+    return _by_status(replace(filters, stages=()).of_ledger(DocumentState.objects.all()))
+
+
+def _by_status(rows: QuerySet[DocumentState]) -> Counts:
+    counted = rows.order_by().values_list("pipeline", "status").annotate(count=Count("*"))
+    return {(stage, status): count for stage, status, count in counted}
+
+
+# ---- Documents, over all their steps ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Documents:
+    """The current version of every document; skipped ones are left out on purpose."""
+
+    by_kind: dict[str, int]
+    pending: int
+    processing: int
+    completed: int
+    failed: int
+    skipped: int
+
+    @property
+    def total(self) -> int:
+        return sum(self.by_kind.values())
+
+
+def count_documents(counts: Counts, filters: Filters = ALL) -> Documents:
+    """A document is where its one open, failed or last row is, so that the rows can be counted for it."""
+    found = filters.of_documents(Document.objects.filter(superseded_at=None))
+    by_kind = dict(found.order_by().values_list("kind").annotate(count=Count("*")))
+    skipped = found.filter(LEFT_OUT).exclude(skip_reason="").count()
+    rows = replace(filters, stages=()).of_ledger(DocumentState.objects.all())
+    units = _by_status(rows.filter(document=None))
+    left_out = _by_status(rows.filter(document__in=Document.objects.filter(LEFT_OUT)))
+
+    def count(status: str, *stages: str) -> int:
+        return sum(
+            counts.get((stage, status), 0) - units.get((stage, status), 0) - left_out.get((stage, status), 0)
+            for stage in stages or WORK_STAGES
+        )
+
+    completed = count(Status.PROCESSED, Stage.EXTRACTION)
+    failed, busy = count(Status.FAILED_TERMINAL), count(Status.IN_PROGRESS)
+    pending = sum(by_kind.values()) - skipped - completed - failed - busy
+    return Documents(by_kind, max(pending, 0), busy, completed, failed, skipped)

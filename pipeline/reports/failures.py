@@ -1,0 +1,89 @@
+"""What failed, the latest first and grouped by code, without a scan of the ledger."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, F
+
+from pipeline.errors import SKIPPED
+from pipeline.models import DocumentState, Status
+from pipeline.reports.filters import ALL, Filters
+from sites.models import WORK_STAGES
+
+
+@dataclass(frozen=True)
+class Failure:
+    row_id: int
+    site_id: str
+    document_id: int | None
+    document: str
+    stage: str
+    status: str
+    code: str
+    message: str
+    attempts: int
+    max_attempts: int
+    at: datetime | None
+    retry_at: datetime | None
+
+
+def recent_failures(filters: Filters = ALL, limit: int = 10) -> list[Failure]:
+    """The latest, from the index of each stage and status: no scan of the ledger."""
+    rows = filters.of_ledger(DocumentState.objects.select_related("document")).exclude(error_code=SKIPPED)
+    found = [
+        row
+        for stage in filters.stages or WORK_STAGES
+        for status in Status.FAILED
+        for row in rows.filter(pipeline=stage, status=status, last_attempt_at__isnull=False).order_by(
+            "-last_attempt_at"
+        )[:limit]
+    ]
+    return [_failure(row) for row in sorted(found, key=_attempted, reverse=True)[:limit]]
+
+
+def _attempted(row: DocumentState) -> datetime:
+    return row.last_attempt_at or row.updated_at
+
+
+def _failure(row: DocumentState) -> Failure:
+    return Failure(
+        row_id=row.pk,
+        site_id=row.site_id,
+        document_id=row.document_id,
+        document=title_of(row),
+        stage=row.pipeline,
+        status=row.status,
+        code=row.error_code or "",
+        message=row.error_message or "",
+        attempts=row.attempt_count,
+        max_attempts=row.max_attempts,
+        at=row.last_attempt_at,
+        retry_at=row.retry_at,
+    )
+
+
+def title_of(row: DocumentState) -> str:
+    """The document of a ledger row, or its unit, in words."""
+    if row.document is None:
+        return "the whole site" if row.unit == "site" else row.unit.replace(":", " ")
+    day = row.document.meeting_date or "undated"
+    return f"{row.document.body or row.document.meeting} {day} {row.document.kind}"
+
+
+@dataclass(frozen=True)
+class ErrorGroup:
+    code: str
+    stage: str
+    count: int
+
+
+def errors_by_code(filters: Filters = ALL, limit: int | None = 12) -> list[ErrorGroup]:
+    groups = (
+        filters.of_ledger(DocumentState.objects.filter(status__in=Status.FAILED))
+        .exclude(error_code=SKIPPED)
+        .order_by()
+        .values_list("error_code", "pipeline")
+        .annotate(count=Count("*"))
+        .order_by(F("count").desc(), "error_code", "pipeline")
+    )
+    return [ErrorGroup(code or "none", stage, count) for code, stage, count in groups[:limit]]

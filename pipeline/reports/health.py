@@ -1,0 +1,148 @@
+"""Is it well? Each check answers in a sentence and names the command that helps."""
+
+import shutil
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import IntEnum
+
+from django.conf import settings
+from django.utils import timezone
+
+from pipeline.models import ReconcileRun
+from pipeline.queue.inspection import QueueFacts, Workforce
+from pipeline.reports.sites import SiteTotals
+from sites.models import Source
+
+DEGRADED_BELOW, UNHEALTHY_BELOW = 95, 80
+# Cron runs it every 15 minutes; three in a row must be missing before it is worth a word.
+RECONCILE_EVERY = timedelta(minutes=45)
+LOW_DISK, FULL_DISK = 0.05, 0.01
+
+
+class Level(IntEnum):
+    """The exit code of `health` for the worst check; a note is worth reading and costs nothing."""
+
+    OK = 0
+    NOTE = -1
+    DEGRADED = 1
+    UNHEALTHY = 2
+
+
+@dataclass(frozen=True)
+class Check:
+    name: str
+    level: Level
+    message: str
+    command: str = ""
+
+
+def checks(totals: SiteTotals, force: Workforce) -> list[Check]:
+    return [
+        _queue(force),
+        *_workers(force),
+        _score(totals),
+        _count("stuck", totals.stuck, STUCK, "reconcile"),
+        _count("attention", totals.attention, ATTENTION, "pipeline_status"),
+        _count("failed", totals.failed, FAILED, "retry_failed --dry-run"),
+        _reconcile(totals),
+        _disk(),
+        _sources(),
+        _paused(totals),
+    ]
+
+
+def worst(found: list[Check]) -> Level:
+    return max((check.level for check in found), default=Level.OK)
+
+
+def _queue(force: Workforce) -> Check:
+    if not force.reachable:
+        return Check("queue", Level.UNHEALTHY, f"{force.error}; nothing can be started")
+    return Check("queue", Level.OK, "Redis answers")
+
+
+def _workers(force: Workforce) -> list[Check]:
+    if not force.reachable:
+        return []
+    unserved = [queue for queue in force.queues if not queue.workers]
+    waiting = [queue for queue in unserved if queue.waiting]
+    late = [queue.name for queue in force.queues if queue.scheduled and not queue.scheduler]
+    found = [_unserved(unserved, waiting, len(force.queues))]
+    if late:
+        message = f"retries wait on {', '.join(late)}, and no scheduler runs to send them"
+        found.append(Check("scheduler", Level.DEGRADED, message, "workers"))
+    return found
+
+
+def _unserved(unserved: list[QueueFacts], waiting: list[QueueFacts], queues: int) -> Check:
+    if waiting:
+        jobs = ", ".join(f"{queue.name} ({queue.waiting} wait)" for queue in waiting)
+        return Check("workers", Level.UNHEALTHY, f"no worker on queue {jobs}", "workers")
+    if len(unserved) == queues:
+        return Check("workers", Level.DEGRADED, "no worker runs", "workers")
+    if unserved:
+        names = ", ".join(queue.name for queue in unserved)
+        return Check("workers", Level.DEGRADED, f"no worker on queue {names}", "workers")
+    return Check("workers", Level.OK, "every queue has a worker")
+
+
+def _score(totals: SiteTotals) -> Check:
+    score = totals.health
+    if score is None:
+        return Check("score", Level.OK, "no site has been started yet", "run_pipeline --stale 10")
+    level = (
+        Level.UNHEALTHY if score < UNHEALTHY_BELOW else Level.DEGRADED if score < DEGRADED_BELOW else Level.OK
+    )
+    message = f"{score:.1f} % of {totals.in_pipeline} sites are completed or moved in the last two hours"
+    return Check("score", level, message, "reconcile" if level else "")
+
+
+# What is said of no site, of one, and of several.
+STUCK = ("no site stands still", "has not moved for two hours", "have not moved for two hours")
+ATTENTION = ("no site needs a person", "needs a person", "need a person")
+FAILED = ("every site can pass its stage", "cannot pass its stage", "cannot pass their stage")
+
+
+def _count(name: str, count: int, words: tuple[str, str, str], command: str) -> Check:
+    none, one, many = words
+    if not count:
+        return Check(name, Level.OK, none)
+    return Check(name, Level.DEGRADED, f"1 site {one}" if count == 1 else f"{count:,} sites {many}", command)
+
+
+def _reconcile(totals: SiteTotals) -> Check:
+    last = ReconcileRun.objects.filter(finished_at__isnull=False).first()
+    if last is None or last.finished_at is None:
+        level = Level.DEGRADED if totals.in_pipeline > totals.completed else Level.OK
+        return Check("reconcile", level, "reconcile has never run; cron should call it", "reconcile")
+    age = timezone.now() - last.finished_at
+    minutes = f"{int(age.total_seconds() // 60)} minutes ago"
+    if last.error:
+        return Check("reconcile", Level.DEGRADED, f"reconcile failed {minutes}: {last.error}", "reconcile")
+    if age > RECONCILE_EVERY:
+        return Check(
+            "reconcile", Level.DEGRADED, f"reconcile last ran {minutes}; is cron alive?", "reconcile"
+        )
+    return Check("reconcile", Level.OK, f"reconcile ran {minutes} and found {last.found}")
+
+
+def _disk() -> Check:
+    folder = next(path for path in (settings.STORAGE_DIR, *settings.STORAGE_DIR.parents) if path.exists())
+    usage = shutil.disk_usage(folder)
+    free = usage.free / usage.total if usage.total else 1.0
+    level = Level.UNHEALTHY if free < FULL_DISK else Level.DEGRADED if free < LOW_DISK else Level.OK
+    return Check("disk", level, f"{usage.free / 1e9:.1f} GB ({free:.0%}) free for documents")
+
+
+def _sources() -> Check:
+    count = Source.objects.filter(enabled=True).exclude(warning="").count()
+    if not count:
+        return Check("sources", Level.OK, "no source has a warning")
+    return Check("sources", Level.NOTE, f"{count} source{' has' if count == 1 else 's have'} a warning")
+
+
+def _paused(totals: SiteTotals) -> Check:
+    if not totals.paused:
+        return Check("paused", Level.OK, "no site is paused")
+    message = f"{totals.paused} site{' is' if totals.paused == 1 else 's are'} paused"
+    return Check("paused", Level.NOTE, message)

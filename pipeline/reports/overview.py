@@ -1,0 +1,106 @@
+"""One look at everything: what `pipeline_status` prints and the dashboard shows."""
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from pipeline.queue import inspection
+from pipeline.queue.inspection import Workforce
+from pipeline.reports import failures, health, steps
+from pipeline.reports.documents import DOCUMENT_STATUSES, Counts, Documents, count_documents, ledger_counts
+from pipeline.reports.failures import ErrorGroup, Failure
+from pipeline.reports.filters import ALL, Filters
+from pipeline.reports.health import Check, Level
+from pipeline.reports.sites import SiteTotals, failed_sites, site_totals
+from pipeline.reports.standstill import Standstill, explain
+from pipeline.reports.steps import Step
+from sites.models import STUCK_AFTER, Site
+
+SHOWN = 12
+LEVELS = {Level.OK: "healthy", Level.DEGRADED: "degraded", Level.UNHEALTHY: "unhealthy"}
+
+
+@dataclass(frozen=True)
+class Overview:
+    at: datetime
+    filters: Filters
+    sites: SiteTotals
+    documents: Documents
+    steps: list[Step]
+    failures: list[Failure]
+    errors: list[ErrorGroup]
+    standstills: list[Standstill]
+    checks: list[Check]
+    force: Workforce
+
+    @property
+    def level(self) -> Level:
+        return health.worst(self.checks)
+
+    @property
+    def next_command(self) -> str:
+        """The one thing to do next: what the worst check asks for, else what failed, else the next sites."""
+        asking = [check for check in self.checks if check.command and check.level > 0]
+        if asking:
+            return max(asking, key=lambda check: check.level).command
+        if self.documents.failed:
+            return "retry_failed --dry-run"
+        return "run_pipeline --stale 10"
+
+
+def read_overview(filters: Filters = ALL, limit: int = SHOWN, counts: Counts | None = None) -> Overview:
+    """Everything as it is now; `counts`, where the ledger has been counted already."""
+    force, totals = inspection.read_workforce(), site_totals(filters)
+    counts = ledger_counts(filters) if counts is None else counts
+    return Overview(
+        at=timezone.now(),
+        filters=filters,
+        sites=totals,
+        documents=count_documents(counts, filters),
+        steps=steps.steps(counts, filters),
+        failures=failures.recent_failures(filters, limit),
+        errors=failures.errors_by_code(filters, limit),
+        standstills=standstills(filters, force, limit),
+        checks=health.checks(totals, force),
+        force=force,
+    )
+
+
+def standstills(filters: Filters, force: Workforce, limit: int = SHOWN) -> list[Standstill]:
+    """Sites that a person may want to look at, the longest quiet first, and why each does not move."""
+    sites = filters.of_sites(still_sites()).order_by("updated_at", "pk")
+    return explain(list(sites[:limit]), force)
+
+
+def still_sites() -> QuerySet[Site]:
+    quiet = Q(updated_at__lt=timezone.now() - STUCK_AFTER) | ~Q(attention_reason="")
+    failed = Q(pk__in=failed_sites().values("pk"))
+    return Site.objects.unfinished().filter(quiet | failed)
+
+
+def as_json(overview: Overview) -> dict[str, Any]:
+    """The stable shape of `pipeline_status --json`, described in docs/commands.md."""
+    documents = overview.documents
+    return {
+        "at": overview.at,
+        "level": LEVELS[max(overview.level, Level.OK)],
+        "health_percent": overview.sites.health,
+        "filters": asdict(overview.filters),
+        "sites": asdict(overview.sites),
+        "documents": {
+            "total": documents.total,
+            "by_kind": documents.by_kind,
+            "by_status": {status: getattr(documents, status) for status in DOCUMENT_STATUSES},
+        },
+        "steps": [{**asdict(step), "total": step.total, "percent": step.percent} for step in overview.steps],
+        "failures": [asdict(failure) for failure in overview.failures],
+        "errors": [asdict(error) for error in overview.errors],
+        "stuck": [asdict(standstill) for standstill in overview.standstills],
+        "checks": [{**asdict(check), "level": check.level.name.lower()} for check in overview.checks],
+        "queues": [asdict(queue) for queue in overview.force.queues],
+        "workers": [{**asdict(worker), "alive": worker.alive} for worker in overview.force.workers],
+        "next_command": overview.next_command,
+    }

@@ -1,0 +1,86 @@
+"""The deploy stage: text and facts of a site are joined and published."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from urllib.parse import quote, unquote, urlencode, urlsplit
+
+from django.conf import settings
+
+from pipeline.models import Run
+from pipeline.stages.compilation import site_info
+from pipeline.stages.documents import read_documents, stable_id
+from pipeline.stages.shared_files import push_database, shared
+from pipeline.state.attempt import Attempt, Finished
+from pipeline.work import deploy
+from pipeline.work.deploy import Release, Target
+from pipeline.work.files import remove_old
+from sites.models import Site
+from sites.storage import SiteFiles
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """What the ledger keeps of a deploy."""
+
+    pages: int
+    facts: int
+    version: str
+    changed: bool
+    hooks: int
+
+
+def run(attempt: Attempt) -> Finished:
+    began = Run.objects.get(pk=attempt.run_id).started_at
+    output = SiteFiles.of(attempt.site_id).scratch / f"deploy-{attempt.token.hex}.db"
+    return Finished(asdict(deploy_site(attempt.site_id, began, output, before=attempt.check)))
+
+
+def deploy_site(
+    site_id: str, began: datetime, output: Path, before: Callable[[], None] = lambda: None
+) -> Deployed:
+    """Text and facts joined in `output` and published. `began` dates the version: a retry gives the same.
+
+    `before` is the last word before readers see it: a job of a run that is over stops there.
+    """
+    site, files = Site.objects.get(pk=site_id), SiteFiles.of(site_id)
+    with shared() as storage:
+        for folder in files.folders("facts"):
+            storage.pull_all(folder)
+        storage.pull(files.database)
+    facts = ((stable_id(row), files.facts_file(row.path)) for row in read_documents(site_id))
+    remove_old(output.parent, "deploy-*.db")
+    try:
+        assembled = deploy.assemble(files.database, facts, output)
+        push_database(files)
+        version = deploy.version_of(began, assembled.digest)
+        release = Release(site_id, version, output, deploy.datasette_metadata(site_info(site)))
+        before()
+        published = deploy.publish(release, target_urls())
+        hooks = deploy.run_hooks(settings.AFTER_DEPLOY_COMMAND, release, published)
+    finally:
+        output.unlink(missing_ok=True)
+    changed = any(each.changed for each in published)
+    return Deployed(assembled.pages, assembled.facts, published[0].version, changed, hooks)
+
+
+def target_urls() -> list[str]:
+    """Where databases are published, and last the search index, which follows them."""
+    urls = settings.DEPLOY_TARGETS or [f"directory://{quote(str(settings.DEPLOY_DIR))}"]
+    if not settings.SEARCH_INDEX or any(url.startswith("index:") for url in urls):
+        return urls
+    databases = urlencode({"databases": databases_dir()})
+    return [*urls, f"index://{quote(str(settings.SEARCH_INDEX_DIR))}?{databases}"]
+
+
+def databases_dir() -> Path:
+    """Where the deployed databases lie that readers read: the first folder among the targets."""
+    for url in settings.DEPLOY_TARGETS:
+        if url.startswith("directory:"):
+            return Path(unquote(urlsplit(url).path))
+    return Path(settings.DEPLOY_DIR)
+
+
+def targets() -> list[tuple[str, Target]]:
+    return [(url, deploy.target_for(url)) for url in target_urls()]

@@ -1,0 +1,217 @@
+"""The atomic operations that every job runs on: each change is one guarded UPDATE, its row count the answer.
+
+Whoever writes several tables does so in one order, ledger, run, its stages, site, and so cannot deadlock.
+"""
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from django.db import models, transaction
+from django.db.models import Exists, F, OuterRef, Q
+from django.utils import timezone
+
+from pipeline.errors import Failure, Fenced
+from pipeline.models import DocumentState, Status
+from pipeline.state import fast_finish, retry
+from pipeline.state.attempt import Attempt, Finished, Outcome
+from pipeline.state.counters import CURRENT_WAVE_COUNTED, last_error, one_more
+from pipeline.state.guards import in_hand, in_wave, only_if
+from sites.models import Document, Site, Stage
+
+SITE_UNIT = "site"
+Item = TypeVar("Item")
+
+
+# ---- Open: rows as pending, before anything is queued -------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a stage has to do in this run: units of the site, and documents."""
+
+    units: Sequence[str] = ()
+    documents: Sequence[int] = ()
+
+
+def open_rows(site_id: str, run_id: int, stage: str, work: Work) -> list[int]:
+    """Ledger rows of the stage as pending under this run, by id; processed documents stay as they are."""
+    new: dict[str, Any] = {"site_id": site_id, "run_id": run_id, "pipeline": stage}
+    rows = DocumentState.objects.filter(site_id=site_id, pipeline=stage)
+    units = rows.filter(document=None, unit__in=work.units)
+    opened = _open(units, run_id, [DocumentState(unit=unit, **new) for unit in work.units])
+    for some in batches(work.documents, 500):
+        documents = rows.filter(document_id__in=some).exclude(~Q(run_id=run_id), status=Status.PROCESSED)
+        opened += _open(documents, run_id, [DocumentState(document_id=pk, **new) for pk in some])
+    return opened
+
+
+def _open(rows: models.QuerySet[DocumentState], run_id: int, missing: list[DocumentState]) -> list[int]:
+    mine = rows.filter(run_id=run_id).order_by("pk").values_list("pk", flat=True)
+    already = set(mine)
+    reopen(rows.exclude(run_id=run_id), run_id)
+    for row in missing:
+        row.created_at = row.updated_at = timezone.now()
+    DocumentState.objects.bulk_create(missing, ignore_conflicts=True)
+    return [pk for pk in mine.all() if pk not in already]
+
+
+def reopen(rows: models.QuerySet[DocumentState], run_id: int | None, **more: Any) -> int:
+    return rows.update(
+        status=Status.PENDING,
+        run_id=run_id,
+        attempt_count=0,
+        attempt_token=None,
+        enqueue_seq=F("enqueue_seq") + 1,
+        rq_job_id="",
+        delivery=0,
+        retry_at=None,
+        error_code=None,
+        error_message=None,
+        progress_done=0,
+        progress_total=0,
+        processed_at=None,
+        updated_at=timezone.now(),
+        **more,
+    )
+
+
+def batches(items: Sequence[Item], size: int) -> Iterable[Sequence[Item]]:
+    return (items[start : start + size] for start in range(0, len(items), size))
+
+
+# ---- Claim --------------------------------------------------------------------------------------------
+
+
+def claim(
+    row_id: int, run_id: int, seq: int, job_id: str, delivery: int, token: uuid.UUID | None = None
+) -> Attempt | None:
+    """Take the row for this queue job, or None: it is done, somebody else's, or of another run.
+
+    Asked again with the same token, after an answer that was lost, it finds what it has taken already.
+    """
+    current = Site.objects.filter(pk=OuterRef("site_id"), run_id=run_id, paused_at=None)
+    waiting = Q(status__in=Status.WAITING, enqueue_seq=seq)
+    # The queue delivers a job again when its worker died: a later delivery of the same job takes over.
+    redelivered = Q(status=Status.IN_PROGRESS, rq_job_id=job_id, delivery__lt=delivery)
+    token, now = token or uuid.uuid4(), timezone.now()
+    free = only_if(waiting | redelivered, run_id=run_id)
+    DocumentState.objects.filter(free, Exists(current), pk=row_id).update(
+        status=Status.IN_PROGRESS,
+        attempt_token=token,
+        attempt_count=F("attempt_count") + 1,
+        rq_job_id=job_id,
+        delivery=delivery,
+        last_attempt_at=now,
+        retry_at=None,
+        updated_at=now,
+    )
+    row = in_hand(row_id, run_id, token).first()
+    return _attempt(row, token) if row else None
+
+
+def _attempt(row: DocumentState, token: uuid.UUID) -> Attempt:
+    return Attempt(
+        row.pk,
+        row.run_id or 0,
+        row.site_id,
+        Stage(row.pipeline),
+        row.document_id,
+        row.unit,
+        token,
+        row.attempt_count,
+        row.delivery,
+        row.progress_done,
+    )
+
+
+# ---- Finish: ledger first, then the site, then the claim, in one transaction --------------------------
+
+
+def finish_processed(attempt: Attempt, finished: Finished) -> Outcome:
+    values = fast_finish.values_of(attempt, finished.facts)
+    with transaction.atomic():
+        _close_processed(attempt, values)
+        added = _grow(attempt, finished.record() or ()) if finished.record else []
+        was_last = _count_completed(attempt, values | {"added": len(added)})
+        seq = claim_coordinator(attempt.site_id, attempt.run_id) if was_last else None
+    return Outcome(Status.PROCESSED, seq, added)
+
+
+def _close_processed(attempt: Attempt, values: dict[str, Any]) -> None:
+    if not fast_finish.close_processed(attempt, values):
+        raise Fenced(f"row {attempt.row_id} was taken over")
+
+
+def _count_completed(attempt: Attempt, values: dict[str, Any]) -> bool:
+    """Whether every job of the wave is counted now. The site is locked until the commit, so it stays true."""
+    wave = fast_finish.count_completed(attempt, values)
+    if not wave:
+        raise Fenced(_gone(attempt))
+    return all(progress.is_over for progress in wave)
+
+
+def _grow(attempt: Attempt, documents: Sequence[Document]) -> list[int]:
+    more = Work(documents=[document.pk for document in documents])
+    return open_rows(attempt.site_id, attempt.run_id, attempt.stage, more)
+
+
+def finish_failed(attempt: Attempt, failure: Failure) -> Outcome:
+    """Retryable while attempts are left (or the attempt got further than the one before), else terminal."""
+    again = retry.may_try_again(attempt.number, failure)
+    return _fail_for_now(attempt, failure) if again else _fail_for_good(attempt, failure)
+
+
+def _fail_for_now(attempt: Attempt, failure: Failure) -> Outcome:
+    retry_at = timezone.now() + retry.backoff(attempt.number, failure.retry_after)
+    with transaction.atomic():
+        _close(
+            attempt,
+            status=Status.FAILED_RETRYABLE,
+            enqueue_seq=F("enqueue_seq") + 1,
+            retry_at=retry_at,
+            error_code=failure.code,
+            error_message=failure.message,
+        )
+        _count(attempt, updated_at=timezone.now(), **last_error(attempt.stage, failure.message))
+    return Outcome(Status.FAILED_RETRYABLE, retry_at=retry_at)
+
+
+def _fail_for_good(attempt: Attempt, failure: Failure) -> Outcome:
+    with transaction.atomic():
+        _close(attempt, status=Status.FAILED_TERMINAL, error_code=failure.code, error_message=failure.message)
+        _count(attempt, **one_more(attempt.stage, "failed"), **last_error(attempt.stage, failure.message))
+        seq = claim_coordinator(attempt.site_id, attempt.run_id)
+    return Outcome(Status.FAILED_TERMINAL, seq)
+
+
+def _close(attempt: Attempt, **values: Any) -> None:
+    row = in_hand(attempt.row_id, attempt.run_id, attempt.token)
+    if not row.update(attempt_token=None, updated_at=timezone.now(), **values):
+        raise Fenced(f"row {attempt.row_id} was taken over")
+
+
+def _count(attempt: Attempt, **values: Any) -> None:
+    if not in_wave(attempt.site_id, attempt.run_id, attempt.stage).update(**values):
+        raise Fenced(_gone(attempt))
+
+
+def _gone(attempt: Attempt) -> str:
+    return f"{attempt.site_id} is not in run {attempt.run_id}, {attempt.stage}, any more"
+
+
+# ---- Coordinate ---------------------------------------------------------------------------------------
+
+
+def claim_coordinator(site_id: str, run_id: int) -> int | None:
+    """The sequence under which to enqueue the coordinator, for exactly one caller of this run and wave."""
+    unclaimed = only_if(CURRENT_WAVE_COUNTED, run_id=run_id, coordinator_enqueued=False)
+    claimed = Site.objects.filter(unclaimed, pk=site_id).update(
+        coordinator_enqueued=True, coordinator_seq=F("coordinator_seq") + 1, updated_at=timezone.now()
+    )
+    return coordinator_seq(site_id) if claimed else None
+
+
+def coordinator_seq(site_id: str) -> int:
+    return Site.objects.values_list("coordinator_seq", flat=True).get(pk=site_id)

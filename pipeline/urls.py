@@ -1,9 +1,0 @@
-"""The pages of the pipeline."""
-
-from django.urls import path
-
-from pipeline.views import dashboard
-
-urlpatterns = [
-    path("dashboard/", dashboard, name="dashboard"),
-]

@@ -1,0 +1,64 @@
+"""Is everything as it should be? Read-only questions whose right answer is an empty list."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.utils import timezone
+
+from pipeline.models import Intervention, ReconcileRun
+from pipeline.verify import files, ledger, query_plans, schema
+from pipeline.verify.preflight import Criterion, preflight
+from pipeline.verify.problem import Problem
+from sites.models import Site
+
+DROPS = ("sites.0004", "sites.0005")
+
+
+@dataclass
+class Report:
+    checked: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    mended: list[str] = field(default_factory=list)
+    preflight: list[Criterion] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems and all(criterion.ok for criterion in self.preflight)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "ok": self.ok,
+            "checked": self.checked,
+            "problems": [problem.as_json() for problem in self.problems],
+            "mended": self.mended,
+            "preflight": [vars(criterion) for criterion in self.preflight],
+        }
+
+
+def verify(*, with_files: bool = False, fix: bool = False, with_preflight: bool = False) -> Report:
+    """Every check that the schema allows; the files and the pre-flight where asked for."""
+    # The pre-flight asks whether the drops may be applied, so they cannot be applied yet.
+    problems = schema.problems(may_wait=DROPS if with_preflight else ())
+    report = Report(checked=["schema"], problems=list(problems))
+    if not schema.is_usable():
+        why = "mend the schema first, then verify again"
+        report.problems.append(Problem("the data could not be checked", 1, why))
+        return report
+    report.checked += ["ledger", "queries"]
+    report.problems += [*ledger.problems(), *query_plans.problems()]
+    if with_files:
+        report.checked.append("files")
+        _files(report, fix)
+    if with_preflight:
+        report.checked.append("preflight")
+        report.preflight = preflight(Site, ReconcileRun, Intervention, now=timezone.now())
+    return report
+
+
+def _files(report: Report, fix: bool) -> None:
+    found = files.find()
+    if fix:
+        fixed = files.fix(found)
+        report.mended = [f"{finding.check}: {finding}" for finding in fixed.mended]
+        found = iter(fixed.left)
+    report.problems += files.problems(found)
