@@ -523,14 +523,14 @@ def test_a_row_that_changes_after_it_was_read_is_left_alone(make_site, run_jobs,
     run_until("ocr", run_jobs)
     lose_redis()
     let_time_pass()
-    find = reconcile.find.find
+    find = reconcile.find.suspects
 
     def find_and_then_a_worker_wakes(now, threshold):
         found = find(now, threshold)
         assert take(found[0].unsent[0])
         return found
 
-    monkeypatch.setattr(reconcile.suspects, "find", find_and_then_a_worker_wakes)
+    monkeypatch.setattr(reconcile.find, "suspects", find_and_then_a_worker_wakes)
     reconcile.reconcile()
 
     assert DocumentState.objects.filter(status=Status.IN_PROGRESS).count() == 1
