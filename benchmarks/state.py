@@ -155,7 +155,8 @@ from django.utils import timezone  # noqa: E402
 from pipeline.models import DocumentState, Run  # noqa: E402
 from pipeline.state import ledger  # noqa: E402
 from pipeline.state.attempt import Attempt, Finished  # noqa: E402
-from sites.models import Document, Site, Stage  # noqa: E402
+from sites.models import Document, Site  # noqa: E402
+from sites.stages import Stage  # noqa: E402
 
 if __name__ == "__main__":
     call_command("migrate", verbosity=0)

@@ -8,7 +8,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from sites.models import WORK_STAGES, Progress, Site
+from sites.models import Site
+from sites.stages import WORK_STAGES, Progress
 
 
 class Screen:

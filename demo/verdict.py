@@ -14,7 +14,8 @@ from demo.city_hall import CityHall
 from demo.towns import EXPECTED_FAILURES, TOWNS, papers
 from demo.wording import SCANNED_PHRASE, SCANNED_PHRASE_PAPER
 from pipeline.models import DocumentState, Status
-from sites.models import Site, Stage
+from sites.models import Site
+from sites.stages import Stage
 
 SEARCH = """
 SELECT pages.body, pages.date, pages.page

@@ -14,7 +14,8 @@ from pipeline.queue import sending
 from pipeline.queue.sending import Ticket
 from pipeline.state import UnknownSite, runs
 from pipeline.state.ledger import SITE_UNIT, Work
-from sites.models import WAVES, Document, Site, Stage, wave_of
+from sites.models import Document, Site
+from sites.stages import WAVES, Stage, wave_of
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from pipeline.errors import DocumentError
 from pipeline.protocol import job, patiently
 from pipeline.stages import compilation, deploy, extraction, fetch, ocr
 from pipeline.state.attempt import Attempt, Finished
-from sites.models import Stage
+from sites.stages import Stage
 
 
 def coordinate(site_id: str, run_id: int, seq: int) -> None:

@@ -9,7 +9,8 @@ from django.db import models
 from django.db.models import F, Q
 
 from pipeline.indexes import NamedIndex
-from sites.models import WORK_STAGES, Document, Site, Stage
+from sites.models import Document, Site
+from sites.stages import WORK_STAGES, Stage
 
 STAGE_CHOICES = [(stage.value, stage.label) for stage in WORK_STAGES]
 

@@ -19,7 +19,7 @@ from pipeline.errors import OUT_OF_TIME, Failure, Fenced, JobTimeout, PipelineEr
 from pipeline.queue import sending
 from pipeline.state import ledger, retry
 from pipeline.state.attempt import Attempt, Finished, Outcome
-from sites.models import Stage
+from sites.stages import Stage
 
 log = structlog.get_logger()
 Work = Callable[[Attempt], Finished | None]

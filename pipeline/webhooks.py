@@ -15,7 +15,8 @@ from redis.exceptions import RedisError
 from pipeline.errors import PipelineError
 from pipeline.models import Run, Webhook, WebhookDelivery
 from pipeline.work import webhook
-from sites.models import WORK_STAGES, Site
+from sites.models import Site
+from sites.stages import WORK_STAGES
 
 log = structlog.get_logger()
 QUEUE = "deploy"

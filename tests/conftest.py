@@ -16,7 +16,8 @@ from pipeline import flow
 from pipeline.models import DocumentState, Run, Status
 from pipeline.state.counters import ledger_counts
 from pipeline.workers.worker import PipelineWorker
-from sites.models import WORK_STAGES, Document, Progress, Site, Source
+from sites.models import Document, Site, Source
+from sites.stages import WORK_STAGES, Progress
 from tests import trivial
 
 QUEUES = ("high", "fetch", "ocr", "compilation", "extraction", "deploy")

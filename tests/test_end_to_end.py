@@ -7,7 +7,8 @@ import pytest
 
 from pipeline import flow
 from pipeline.models import DocumentState, Run
-from sites.models import Progress, Site, Source, Stage
+from sites.models import Site, Source
+from sites.stages import Progress, Stage
 from sites.storage import SiteFiles
 from tests.conftest import assert_counters_equal_ledger
 from tests.fakecity.pdfs import make_pdf

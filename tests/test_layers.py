@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sites.models import WORK_STAGES
+from sites.stages import WORK_STAGES
 
 ROOT = Path(__file__).resolve().parent.parent
 OURS = ("sites", "pipeline", "records", "clerk_project")

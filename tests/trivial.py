@@ -17,7 +17,8 @@ from pipeline.flow import Step
 from pipeline.models import DocumentState
 from pipeline.protocol import job
 from pipeline.state.attempt import Attempt, Finished
-from sites.models import Document, Source, Stage
+from sites.models import Document, Source
+from sites.stages import Stage
 
 STEPS = {
     Stage.FETCH: Step("tests.trivial.download_document", "tests.trivial.list_source"),

@@ -9,7 +9,8 @@ from pipeline.admin.confirm import Act
 from pipeline.models import DocumentState, Run, Status
 from pipeline.operations import interventions
 from pipeline.operations.interventions import Operator, Outcome, for_each
-from sites.models import WORK_STAGES, Document, Site
+from sites.models import Document, Site
+from sites.stages import WORK_STAGES
 
 
 def _each_site(act: Callable[[str, Operator], Any]) -> Callable[[QuerySet[Any], Operator, float], Outcome]:

@@ -9,7 +9,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from pipeline.models import Run, Status
-from sites.models import WORK_STAGES, Document, Progress, Site, Stage
+from sites.models import Document, Site
+from sites.stages import WORK_STAGES, Progress, Stage
 
 TONES = {
     Status.PENDING: "quiet",

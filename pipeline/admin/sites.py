@@ -20,7 +20,8 @@ from pipeline.admin.html import site_link
 from pipeline.models import DocumentState, Run
 from pipeline.reports.site import report_on
 from pipeline.reports.sites import failed_sites
-from sites.models import WORK_STAGES, Site, Source
+from sites.models import Site, Source
+from sites.stages import WORK_STAGES
 
 FAILURES = sum((F(f"{stage}_failed") for stage in WORK_STAGES), Value(0))
 

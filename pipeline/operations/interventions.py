@@ -21,7 +21,8 @@ from pipeline.reconcile.find import Suspect
 from pipeline.reconcile.repair import Repair, repair_by_hand
 from pipeline.reports.standstill import explain
 from pipeline.state import UnknownSite, resets
-from sites.models import STUCK_AFTER, WORK_STAGES, Document, Site, Stage, wave_of
+from sites.models import STUCK_AFTER, Document, Site
+from sites.stages import WORK_STAGES, Stage, wave_of
 
 
 @dataclass(frozen=True)

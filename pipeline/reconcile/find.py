@@ -11,7 +11,8 @@ from pipeline.models import DocumentState, Run, Status
 from pipeline.queue import inspection, sending
 from pipeline.state import counters
 from pipeline.state.counters import Standing
-from sites.models import WORK_STAGES, Site, Stage, wave_of
+from sites.models import Site
+from sites.stages import WORK_STAGES, Stage, wave_of
 
 ROW = (
     "id",

@@ -25,7 +25,8 @@ from pipeline.state.repair import (
     renew_lost_rows,
     touch,
 )
-from sites.models import WORK_STAGES, Site, Stage, wave_of
+from sites.models import Site
+from sites.stages import WORK_STAGES, Stage, wave_of
 
 BY = "reconcile"
 MOST_RECOVERIES = 3

@@ -12,7 +12,8 @@ from pipeline.models import DocumentState, Run, Status
 from pipeline.reports import documents, overview
 from pipeline.reports.documents import Counts
 from pipeline.reports.overview import Overview
-from sites.models import Site, Stage
+from sites.models import Site
+from sites.stages import Stage
 
 HOURS = 24
 LATEST_RUNS = 8

@@ -6,7 +6,8 @@ from django.db.models import Count, Q, QuerySet
 
 from pipeline.models import DocumentState, Status
 from pipeline.reports.filters import ALL, Filters
-from sites.models import WORK_STAGES, Document, Stage
+from sites.models import Document
+from sites.stages import WORK_STAGES, Stage
 
 DOCUMENT_STATUSES = ("pending", "processing", "completed", "failed", "skipped")
 LEFT_OUT = ~Q(skip_reason="") | Q(superseded_at__isnull=False)

@@ -8,7 +8,7 @@ from django.db.models import Count, F
 from pipeline.errors import SKIPPED
 from pipeline.models import DocumentState, Status
 from pipeline.reports.filters import ALL, Filters
-from sites.models import WORK_STAGES
+from sites.stages import WORK_STAGES
 
 
 @dataclass(frozen=True)

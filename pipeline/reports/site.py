@@ -12,7 +12,8 @@ from pipeline.reports import failures
 from pipeline.reports.failures import ErrorGroup, Failure
 from pipeline.reports.filters import Filters
 from pipeline.reports.standstill import Standstill, explain
-from sites.models import WORK_STAGES, Document, Progress, Site, Source, Stage
+from sites.models import Document, Site, Source
+from sites.stages import WORK_STAGES, Progress, Stage
 
 LATEST_DOCUMENTS, LATEST_RUNS, LATEST_FAILURES, LATEST_ACTS = 15, 8, 10, 8
 

@@ -7,7 +7,8 @@ from django.utils import timezone
 
 from pipeline.models import Run
 from pipeline.reports.filters import ALL, Filters
-from sites.models import STUCK_AFTER, Site, Stage
+from sites.models import STUCK_AFTER, Site
+from sites.stages import Stage
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from pipeline.models import DocumentState, Run, Status
 from pipeline.queue import inspection
 from pipeline.queue.inspection import Workforce
 from pipeline.queue.sending import COORDINATOR_QUEUE, coordinator_job_id
-from sites.models import Site, wave_of
+from sites.models import Site
+from sites.stages import wave_of
 
 # What RQ says of a job that is still going to run, or runs.
 LIVE = {"queued", "started", "scheduled", "deferred", "created"}

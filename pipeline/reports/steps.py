@@ -11,7 +11,7 @@ from django.utils import timezone
 from pipeline.models import WITHOUT_TEXT, DocumentState, RunStage, Status
 from pipeline.reports.documents import Counts
 from pipeline.reports.filters import ALL, Filters
-from sites.models import WORK_STAGES, Stage
+from sites.stages import WORK_STAGES, Stage
 
 # Timings are of the latest work, not of all that ever was: that is what tells how it goes now.
 SAMPLE = 500

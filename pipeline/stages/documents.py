@@ -16,7 +16,8 @@ from pipeline.work.fetch.listing import Known, Listing
 from pipeline.work.fetch.pages import Link
 from pipeline.work.fetch.refs import HTML, PDF, DocRef, url_identity
 from pipeline.work.fetch.registry import fetcher_class
-from sites.models import Document, Source, Stage
+from sites.models import Document, Source
+from sites.stages import Stage
 from sites.storage import SiteFiles, document_path, folder_name
 
 BATCH = 500

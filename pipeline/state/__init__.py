@@ -6,7 +6,8 @@ from django.db.models import F
 from django.utils import timezone
 
 from pipeline.state.counters import CURRENT_WAVE_COUNTED, all_counted, last_error, one_more, zeroed
-from sites.models import WORK_STAGES, Site, Stage, current_stage_of, wave_of
+from sites.models import Site
+from sites.stages import WORK_STAGES, Stage, current_stage_of, wave_of
 
 
 class UnknownSite(LookupError):

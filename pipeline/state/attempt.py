@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from pipeline.errors import Fenced
 from pipeline.state.guards import in_hand
-from sites.models import Document, Stage
+from sites.models import Document
+from sites.stages import Stage
 
 
 @dataclass

@@ -10,7 +10,8 @@ from django.db.models import Count, F, Min, Q, QuerySet, Sum
 from django.utils import timezone
 
 from pipeline.models import DocumentState, Status
-from sites.models import WAVES, WORK_STAGES, Progress, Site, Stage, current_stage_of
+from sites.models import Site
+from sites.stages import WAVES, WORK_STAGES, Progress, Stage, current_stage_of
 
 
 def zeroed(stage: str, total: int = 0) -> dict[str, int]:

@@ -11,7 +11,7 @@ from pipeline.state.attempt import Attempt
 from pipeline.state.counters import zeroed
 from pipeline.state.guards import in_hand, in_wave
 from pipeline.state.prepared import Param, PreparedUpdate
-from sites.models import WORK_STAGES, Progress, Stage, wave_of
+from sites.stages import WORK_STAGES, Progress, Stage, wave_of
 
 _SITE = Param("site", models.CharField())
 _ROW = Param("row", models.BigIntegerField())

@@ -5,7 +5,8 @@ from typing import Any
 from django.db.models import BooleanField, Case, Q, QuerySet, Value, When
 
 from pipeline.models import DocumentState, Status
-from sites.models import Site, Stage, current_stage_of, wave_of
+from sites.models import Site
+from sites.stages import Stage, current_stage_of, wave_of
 
 
 def only_if(*conditions: Q, **values: Any) -> Case:

@@ -18,7 +18,8 @@ from pipeline.state import fast_finish, retry
 from pipeline.state.attempt import Attempt, Finished, Outcome
 from pipeline.state.counters import CURRENT_WAVE_COUNTED, last_error, one_more
 from pipeline.state.guards import in_hand, in_wave, only_if
-from sites.models import Document, Site, Stage
+from sites.models import Document, Site
+from sites.stages import Stage
 
 SITE_UNIT = "site"
 Item = TypeVar("Item")

@@ -14,7 +14,8 @@ from pipeline.models import DocumentState, Run, Status
 from pipeline.state.counters import CURRENT_WAVE_COUNTED, ledger_counts
 from pipeline.state.ledger import batches, coordinator_seq, reopen
 from pipeline.state.retry import worker_lost
-from sites.models import WORK_STAGES, Progress, Site
+from sites.models import Site
+from sites.stages import WORK_STAGES, Progress
 
 
 def end_lost_attempts(rows: Sequence[DocumentState], now: datetime) -> int:

@@ -11,7 +11,8 @@ from pipeline.models import DocumentState, Status
 from pipeline.state.counters import one_more
 from pipeline.state.guards import in_wave
 from pipeline.state.ledger import batches, claim_coordinator, reopen
-from sites.models import Document, Site, Stage, wave_of
+from sites.models import Document, Site
+from sites.stages import Stage, wave_of
 
 
 def reset_failed(site: Site, run_id: int, row_ids: Sequence[int], intervention_id: int) -> int:

@@ -10,7 +10,8 @@ from pipeline.errors import Fenced
 from pipeline.models import DocumentState, Run, RunStage, Status
 from pipeline.state.counters import all_counted, all_zeroed, last_error, ledger_counts, zeroed
 from pipeline.state.ledger import Work, claim_coordinator, coordinator_seq, open_rows
-from sites.models import WORK_STAGES, Progress, Site, Stage, current_stage_of
+from sites.models import Site
+from sites.stages import WORK_STAGES, Progress, Stage, current_stage_of
 
 
 def begin(site: Site, run: Run, first: dict[Stage, Work]) -> int | None:

@@ -10,7 +10,8 @@ from django.utils import timezone
 from pipeline.errors import Fenced
 from pipeline.models import DocumentState, Run, RunStage, Status
 from pipeline.state.counters import all_zeroed, last_error, ledger_counts
-from sites.models import Progress, Site, Stage
+from sites.models import Site
+from sites.stages import Progress, Stage
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from pipeline.models import DocumentState, Run, Status
 from pipeline.takeover import old_history
 from pipeline.takeover.old_history import History
 from sites.inventory import StoredDocument, documents_in
-from sites.models import Document, Kind, Stage
+from sites.models import Document, Kind
+from sites.stages import Stage
 from sites.storage import SiteFiles
 
 NO_TEXT, MISSING = "no_text", "missing_file"

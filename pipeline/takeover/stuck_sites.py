@@ -17,7 +17,8 @@ from pipeline.models import Intervention, Run
 from pipeline.takeover import old_jobs, one_site
 from pipeline.takeover.old_jobs import Cleaned
 from pipeline.takeover.one_site import Carried, OldRow
-from sites.models import Site, Stage
+from sites.models import Site
+from sites.stages import Stage
 
 BY = "migrate_stuck_sites"
 NEEDED = {"sites", "documents", "runs", "document_pipeline_state"}

@@ -12,7 +12,8 @@ from pipeline.models import DocumentState, Intervention, Run, Status
 from pipeline.state.repair import record_found, reset_processed
 from pipeline.verify.problem import Problem, among
 from sites.inventory import StoredDocument, documents_in
-from sites.models import Document, Kind, Site, Stage
+from sites.models import Document, Kind, Site
+from sites.stages import Stage
 from sites.storage import SiteFiles, share
 
 DAMAGED = ".damaged"

@@ -10,7 +10,8 @@ from django.db.models import Count, Exists, F, OuterRef, Q
 from pipeline.models import DocumentState, Run, Status
 from pipeline.state import counters
 from pipeline.verify.problem import Problem, among, rows
-from sites.models import WAVES, WORK_STAGES, Document, Site, Stage, current_stage_of
+from sites.models import Document, Site
+from sites.stages import WAVES, WORK_STAGES, Stage, current_stage_of
 
 RECONCILE = "manage.py reconcile"
 RESTART = "begin a new run of the site (manage.py run_pipeline --restart, or the admin's action)"

@@ -6,7 +6,8 @@ from typing import Any
 
 from django.db.models import Q
 
-from sites.models import STUCK_AFTER, Stage
+from sites.models import STUCK_AFTER
+from sites.stages import Stage
 
 MOST_STUCK_PERCENT = 1
 RUNS_ASKED = 10

@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from pipeline.models import DocumentState, Run, Status
 from pipeline.verify.problem import Problem, among
-from sites.models import Site, Stage
+from sites.models import Site
+from sites.stages import Stage
 
 
 def queries() -> dict[str, QuerySet[Any, Any]]:

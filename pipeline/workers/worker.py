@@ -16,7 +16,7 @@ from rq.scheduler import RQScheduler
 # Loaded here once, before the fork, and not in every job's process anew.
 import pipeline.jobs  # noqa: F401
 from pipeline.work.ocr.process.parent import keep_warm, let_cool
-from sites.models import Stage
+from sites.stages import Stage
 
 MAINTENANCE_SECONDS = 60
 # An idle worker looks up this often; maintenance cannot come more often than that.

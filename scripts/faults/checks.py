@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pipeline.models import DocumentState, Run, RunStage, Status
 from pipeline.state import counters
 from pipeline.verify import verify
-from sites.models import WORK_STAGES, Document, Site
+from sites.models import Document, Site
+from sites.stages import WORK_STAGES
 
 from .diary import Diary
 

@@ -11,7 +11,8 @@ from django.core.management import call_command
 from pipeline import flow
 from pipeline.models import DocumentState, Status
 from pipeline.workers.worker import PipelineWorker
-from sites.models import Site, Source, Stage
+from sites.models import Site, Source
+from sites.stages import Stage
 from tests import trivial
 
 from .crew import Crew

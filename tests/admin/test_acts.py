@@ -8,7 +8,8 @@ from pipeline import flow
 from pipeline.models import DocumentState, Intervention, Run
 from pipeline.operations import interventions
 from pipeline.operations.interventions import Operator
-from sites.models import Document, Site, Stage
+from sites.models import Document, Site
+from sites.stages import Stage
 from tests.conftest import assert_counters_equal_ledger
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]

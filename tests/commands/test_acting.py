@@ -15,7 +15,8 @@ from rq import SimpleWorker
 from clerk_project.settings import BASE_DIR
 from pipeline import flow
 from pipeline.models import DocumentState, Intervention, ReconcileRun, Run, Status
-from sites.models import Document, Site, Stage
+from sites.models import Document, Site
+from sites.stages import Stage
 from tests.conftest import assert_counters_equal_ledger
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]

@@ -13,7 +13,8 @@ from pipeline.models import DocumentState, Run, Status
 from pipeline.queue import sending
 from pipeline.reconcile import reconcile
 from pipeline.state import ledger, runs
-from sites.models import Progress, Site, Stage
+from sites.models import Site
+from sites.stages import Progress, Stage
 from tests.conftest import assert_counters_equal_ledger, assert_each_transition_once
 
 pytestmark = [

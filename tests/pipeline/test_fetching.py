@@ -13,7 +13,8 @@ from pipeline import flow, jobs
 from pipeline.models import DocumentState, Status
 from pipeline.stages import fetch
 from pipeline.work.fetch.client import Answer
-from sites.models import Document, Progress, Site, Source, Stage
+from sites.models import Document, Site, Source
+from sites.stages import Progress, Stage
 from sites.storage import SiteFiles
 from tests import trivial
 from tests.conftest import assert_counters_equal_ledger

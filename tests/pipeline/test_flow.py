@@ -5,7 +5,7 @@ import pytest
 
 from pipeline import flow
 from pipeline.models import Run, Status
-from sites.models import Progress, Stage
+from sites.stages import Progress, Stage
 from tests.conftest import assert_counters_equal_ledger, assert_each_transition_once
 from tests.trivial import ledger
 

@@ -10,7 +10,8 @@ from pipeline.flow import Refused
 from pipeline.models import DocumentState, Intervention, Run, Status
 from pipeline.operations import interventions
 from pipeline.operations.interventions import Operator
-from sites.models import Document, Progress, Site, Stage
+from sites.models import Document, Site
+from sites.stages import Progress, Stage
 from tests import trivial
 from tests.conftest import assert_counters_equal_ledger
 

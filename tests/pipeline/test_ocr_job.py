@@ -9,7 +9,7 @@ import pytest
 from pipeline import flow
 from pipeline.models import DocumentState, Status
 from pipeline.state.attempt import Attempt
-from sites.models import Progress, Stage
+from sites.stages import Progress, Stage
 from sites.storage import SiteFiles
 from tests import pdfs
 

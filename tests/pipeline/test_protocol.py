@@ -19,7 +19,7 @@ from pipeline.state import ledger, retry
 from pipeline.state.attempt import Finished
 from pipeline.state.guards import in_hand
 from pipeline.state.ledger import Work
-from sites.models import Progress, Stage
+from sites.stages import Progress, Stage
 from tests import trivial
 from tests.conftest import assert_counters_equal_ledger, assert_each_transition_once
 

@@ -20,7 +20,8 @@ from pipeline.reconcile.repair import repair_by_hand, repair_site
 from pipeline.state import ledger
 from pipeline.state.attempt import Finished
 from pipeline.state.repair import renew_lost_rows
-from sites.models import Progress, Site, Stage
+from sites.models import Site
+from sites.stages import Progress, Stage
 from tests.conftest import QUEUES, assert_counters_equal_ledger, assert_each_transition_once, wait_for
 
 pytestmark = [

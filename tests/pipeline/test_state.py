@@ -8,7 +8,8 @@ from django.utils import timezone
 
 from pipeline import state
 from pipeline.models import DocumentState, Intervention, Run, Status
-from sites.models import Progress, Site, Stage
+from sites.models import Site
+from sites.stages import Progress, Stage
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db(transaction=True)]
 

@@ -16,7 +16,8 @@ from pipeline import flow
 from pipeline.models import DocumentState, Intervention, ReconcileRun, Run, Status
 from pipeline.verify import files, ledger, query_plans, schema, verify
 from sites import storage
-from sites.models import Document, Site, Stage
+from sites.models import Document, Site
+from sites.stages import Stage
 from sites.storage import SiteFiles
 from tests.conftest import assert_counters_equal_ledger, wait_for
 

@@ -17,7 +17,7 @@ from pipeline.models import DocumentState, Status
 from pipeline.operations import interventions
 from pipeline.operations.interventions import Operator, Retried
 from pipeline.queue import sending
-from sites.models import WORK_STAGES
+from sites.stages import WORK_STAGES
 
 SHOWN = 20
 

@@ -24,7 +24,8 @@ from pipeline.models import Run
 from pipeline.operations import interventions
 from pipeline.operations.interventions import Operator, Outcome
 from pipeline.queue import sending
-from sites.models import Site, Stage
+from sites.models import Site
+from sites.stages import Stage
 
 INTERRUPTED = 130
 

@@ -18,7 +18,8 @@ from pipeline.models import Run
 from pipeline.operations import interventions
 from pipeline.operations.interventions import Operator, Outcome
 from pipeline.queue.sending import QueueUnavailable
-from sites.models import WORK_STAGES, Site
+from sites.models import Site
+from sites.stages import WORK_STAGES
 
 FAILED, COULD_NOT = 1, 2
 MEND_DATABASE = "check DATABASE_URL, and run `manage.py migrate` if it is new"

@@ -12,7 +12,8 @@ from pipeline.management.terminal.screen import bar, grid, polite_stop
 from pipeline.models import Run
 from pipeline.queue import inspection
 from pipeline.reports.standstill import explain
-from sites.models import Progress, Site, wave_of
+from sites.models import Site
+from sites.stages import Progress, wave_of
 
 SHOWN = 15
 LOOK_SECONDS = 1.0
