@@ -252,6 +252,7 @@ FETCH_RECHECK_DAYS = envint("FETCH_RECHECK_DAYS", 14, 1)
 # A server that is silent for this long has not answered.
 FETCH_TIMEOUT_SECONDS = envnumber("FETCH_TIMEOUT_SECONDS", 30, 0.1)
 FETCH_MAX_BYTES = envint("FETCH_MAX_BYTES", 500 * 1024 * 1024, 1)
+FETCH_MEMORY_MB = envint("FETCH_MEMORY_MB", 1024, 64)
 FETCH_USER_AGENT = env("FETCH_USER_AGENT", "Clerk/1.0 (civic records archive)")
 # `auto`, `tesserocr`, `pytesseract`, or the name of an installed plug-in (docs/ocr.md).
 OCR_ENGINE = env("OCR_ENGINE", "auto") or "auto"

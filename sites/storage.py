@@ -11,6 +11,7 @@ from typing import Protocol
 from django.conf import settings
 
 AGENDAS = "_agendas"
+LONGEST_NAME = 200
 # By name, so that its library may be absent where nobody uses it.
 S3_SHARE = "sites.storage_s3:S3Share.of"
 
@@ -50,7 +51,9 @@ def _share(url: str, root: Path) -> Share:
 def folder_name(body: str) -> str:
     """A meeting body's name as one safe folder: `Parks & Recreation Board` -> `ParksRecreationBoard`."""
     words = re.findall(r"\w+", body, re.UNICODE)
-    return "".join(word[:1].upper() + word[1:] for word in words)[:80] or "Meeting"
+    name = "".join(word[:1].upper() + word[1:] for word in words)[:80]
+    # A file system counts bytes: 255 for a name, and other scripts take up to four for a letter.
+    return name.encode()[:LONGEST_NAME].decode(errors="ignore") or "Meeting"
 
 
 @dataclass(frozen=True)

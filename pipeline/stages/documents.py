@@ -2,19 +2,21 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
 from django.db.models import F, Q
 from django.utils import timezone
 
+from pipeline.errors import storable
 from pipeline.state.attempt import Attempt
 from pipeline.work.database import compilation
 from pipeline.work.fetch.attachments import attachments
 from pipeline.work.fetch.download import HTML_TYPE, PDF_TYPE, Downloaded
 from pipeline.work.fetch.listing import Known, Listing
 from pipeline.work.fetch.pages import Link
-from pipeline.work.fetch.refs import HTML, PDF, DocRef, url_identity
+from pipeline.work.fetch.refs import HTML, PDF, DocRef, complaint, fault_of, shortened, url_identity
 from pipeline.work.fetch.registry import fetcher_class
 from sites.models import Document, Source
 from sites.stages import Stage
@@ -28,6 +30,7 @@ _DESCRIPTION = ("url", "title", "body", "meeting_date", "meeting_time", "kind", 
 
 def record_listing(source: Source, listing: Listing) -> list[Document]:
     """Write down what a listing found; the documents still to be downloaded. Doing it twice adds nothing."""
+    listing = _storable(source, listing)
     refs = {ref.external_id: ref for ref in listing.refs}
     latest = _latest(source, set(refs) | {check.external_id for check in listing.checks})
     changed = _changed(latest, refs, listing)
@@ -40,6 +43,17 @@ def record_listing(source: Source, listing: Listing) -> list[Document]:
     _record_checks(latest, listing)
     _describe_source(source, listing)
     return list(source.documents.filter(sha256="", superseded_at=None, skip_reason=""))
+
+
+def _storable(source: Source, listing: Listing) -> Listing:
+    """The listing without the references that no table keeps: one of them would cost all the others."""
+    local = fetcher_class(source.platform).is_local
+    faults = {ref: fault for ref in listing.refs if (fault := fault_of(ref, local=local))}
+    if not faults:
+        return listing
+    said = complaint([f"{shortened(ref)} {fault}" for ref, fault in faults.items()])
+    kept = tuple(ref for ref in listing.refs if ref not in faults)
+    return replace(listing, refs=kept, warning=" ".join(filter(None, (listing.warning, said))))
 
 
 def _latest(source: Source, identities: Iterable[str]) -> dict[str, Document]:
@@ -147,7 +161,8 @@ def _batches(items: list[str]) -> Iterator[list[str]]:
 def record_attachments(document: Document, page: bytes) -> list[Document]:
     """Write down what a downloaded page links to; the documents still to be downloaded."""
     assert document.source is not None  # what was downloaded came from a source
-    refs = [_attachment(document, link) for link in attachments(page, document.url)]
+    found = (_attachment(document, link) for link in attachments(page, document.url))
+    refs = [ref for ref in found if not fault_of(ref)]
     new = [_document(document.source, ref, 1) for ref in refs]
     Document.objects.bulk_create(new, batch_size=BATCH, ignore_conflicts=True)
     waiting = document.source.documents.filter(sha256="", superseded_at=None, skip_reason="")
@@ -158,7 +173,7 @@ def _attachment(document: Document, link: Link) -> DocRef:
     return DocRef(
         external_id=f"{document.external_id}#{url_identity(link.url)}",
         url=link.url,
-        title=link.text[:500],
+        title=storable(link.text)[:500],
         body=document.body,
         date=document.meeting_date,
         time=document.meeting_time,
@@ -207,16 +222,17 @@ def due_for_recheck(
     newest = source.documents.filter(superseded_at=None).exclude(sha256="")
     recent = newest.filter(Q(meeting_date__gte=window) | Q(meeting_date=None, created_at__date__gte=window))
     due = recent.filter(~Q(etag="") | ~Q(last_modified="") | Q(checked_at__lt=seldom))
-    request_for, files = fetcher_class(source.platform).request_for, SiteFiles.of(source.site_id)
+    fetcher, files = fetcher_class(source.platform), SiteFiles.of(source.site_id)
     return [
         Known(
             row.external_id,
-            *request_for(row.url),
+            *fetcher.request_for(row.url),
             row.sha256,
             row.etag,
             row.last_modified,
             accepted(row),
             files.file(row.path),
+            fetcher.is_local,
         )
         for row in due.order_by("checked_at")[:most]
     ]

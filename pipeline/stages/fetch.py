@@ -18,9 +18,10 @@ from pipeline.state.attempt import Attempt, Finished
 from pipeline.work.fetch.base import ATTACHMENTS
 from pipeline.work.fetch.client import Client, Limits
 from pipeline.work.fetch.detect import recognise
-from pipeline.work.fetch.download import Downloaded, NotModified, download
+from pipeline.work.fetch.download import Downloaded, NotModified, copy, download
 from pipeline.work.fetch.gate import LEASE, Gate, RedisGate
 from pipeline.work.fetch.listing import Listing, Span, recheck, take
+from pipeline.work.fetch.memory import at_most
 from pipeline.work.fetch.registry import build, fetcher_class
 from pipeline.work.fetch.robots import Cache, RedisCache
 from pipeline.work.files import LEFTOVER_SECONDS
@@ -97,7 +98,7 @@ def list_source(source: Source, client: Client) -> Listing:
     what = {"of": [source.platform, source.url, source.options]}
     # A source that was pointed elsewhere begins anew.
     saved = source.cursor if source.cursor.get("of") == what["of"] else {}
-    with _trouble_noted(source, client):
+    with _trouble_noted(source, client), at_most(settings.FETCH_MEMORY_MB):
         listing = take(build(source.platform, client, source.url, source.options), span, saved)
     listing = replace(listing, cursor={**listing.cursor, **what})
     if not listing.refs:
@@ -159,9 +160,15 @@ def today_at(site: Site) -> date:
 def download_document(document: Document, scratch: Path, client: Client) -> Downloaded:
     """The document's bytes as `scratch`, until `keep` puts them in their place."""
     _remove_earlier_attempts(document, scratch.parent)
-    platform = document.source.platform if document.source else "generic"
-    url, form = fetcher_class(platform).request_for(document.url)
-    downloaded = download(client, url, scratch, form=form, accept=documents.accepted(document))
+    fetcher = fetcher_class(document.source.platform if document.source else "generic")
+    url, form = fetcher.request_for(document.url)
+    accept = documents.accepted(document)
+    with at_most(settings.FETCH_MEMORY_MB):
+        downloaded = (
+            copy(client, url, scratch, accept=accept)
+            if fetcher.is_local
+            else download(client, url, scratch, form=form, accept=accept)
+        )
     if isinstance(downloaded, NotModified):
         raise AssertionError("an unconditional request is never answered with 'not modified'")
     return downloaded

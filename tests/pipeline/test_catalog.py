@@ -282,3 +282,36 @@ def test_a_document_that_must_be_posted_for_is_posted_for_again(db):
 
     assert known.url == f"{base}/PRINT-AgendaDetailed?open"
     assert known.form == {"id": "X1", "current_committee_id": "C1"}
+
+
+def test_references_that_no_table_keeps_cost_only_themselves(source):
+    long = "".join(chr(33 + number * 7919 % 90) for number in range(4000))
+    bad = [
+        a_ref(long),
+        a_ref("nul\x00"),
+        a_ref("half\ud800"),
+        a_ref("b", url="file:///etc/passwd"),
+        a_ref(""),
+    ]
+
+    recorded = record(source, a_ref("good"), *bad)
+
+    assert [document.external_id for document in recorded] == ["good"]
+    source.refresh_from_db()
+    assert source.warning.startswith("5 references cannot be kept")
+
+
+def test_a_body_of_any_script_is_a_folder_that_file_systems_take(source):
+    (document,) = record(source, a_ref(body="議会" * 100))
+
+    assert len(document.meeting.encode()) <= 255
+    assert document.meeting.startswith("議会")
+
+
+def test_an_attachment_that_no_table_keeps_is_left_out(source):
+    (page,) = record(source, a_ref("page", content_hint="html"))
+    html = f"<a href='/{'x' * 2800}.pdf'>Exhibit A</a><a href='/b.pdf'>Exhibit B</a>"
+
+    attached = documents.record_attachments(page, html.encode())
+
+    assert [document.title for document in attached] == ["Exhibit B"]

@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.errors import DocumentError, PipelineError, SourceError
 from pipeline.work.fetch.client import Client, Limits
-from pipeline.work.fetch.download import NOT_MODIFIED, Downloaded, download
+from pipeline.work.fetch.download import NOT_MODIFIED, Downloaded, copy, download
 from pipeline.work.fetch.gate import LocalGate
 from tests.fakecity import FakeCity, make_pdf
 
@@ -163,11 +163,20 @@ def test_a_local_file_is_copied_once(tmp_path):
     client = Client(local_dirs=[folder])
     url = (folder / "a.pdf").as_uri()
 
-    first = download(client, url, tmp_path / "a.pdf")
+    first = copy(client, url, tmp_path / "a.pdf")
 
     assert isinstance(first, Downloaded)
-    assert download(client, url, tmp_path / "b.pdf", etag=first.etag) is NOT_MODIFIED
-    assert code_of(lambda: download(client, (folder / "gone.pdf").as_uri(), tmp_path / "c")) == "http_404"
+    assert copy(client, url, tmp_path / "b.pdf", etag=first.etag) is NOT_MODIFIED
+    assert code_of(lambda: copy(client, (folder / "gone.pdf").as_uri(), tmp_path / "c")) == "http_404"
+
+
+def test_only_a_local_source_reads_files_of_this_machine(tmp_path):
+    (tmp_path / "a.pdf").write_bytes(PDF)
+    client = Client(local_dirs=[tmp_path])
+
+    failing = code_of(lambda: download(client, (tmp_path / "a.pdf").as_uri(), tmp_path / "b.pdf"))
+
+    assert failing == "bad_url"
 
 
 def test_a_listing_cannot_name_a_file_outside_the_folders(tmp_path):
@@ -183,4 +192,4 @@ def test_a_listing_cannot_name_a_file_outside_the_folders(tmp_path):
         f"file://{folder}/link.pdf",
     ):
         with pytest.raises(DocumentError):
-            download(client, url, Path(tmp_path / "out.pdf"))
+            copy(client, url, Path(tmp_path / "out.pdf"))

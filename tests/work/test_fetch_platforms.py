@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.errors import DocumentError
 from pipeline.work.fetch.client import Client
-from pipeline.work.fetch.download import Downloaded, download
+from pipeline.work.fetch.download import Downloaded, copy, download
 from pipeline.work.fetch.gate import LocalGate
 from pipeline.work.fetch.listing import Span, take
 from pipeline.work.fetch.refs import DocRef
@@ -133,7 +133,7 @@ def test_a_folder_is_a_source_too(tmp_path):
     }
     for ref in listing.refs:
         file = tmp_path / "copy.pdf"
-        download(client, ref.url, file)
+        copy(client, ref.url, file)
         assert f"{ref.kind} of the {ref.body}".encode() in file.read_bytes()
 
 

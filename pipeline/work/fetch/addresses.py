@@ -7,8 +7,11 @@ from collections.abc import Iterable
 import httpcore
 
 from pipeline.errors import DocumentError, SourceError
+from pipeline.work.fetch.allowance import Allowance, BoundedStream
 
 UNSAFE = "unsafe_address"
+# A name with hundreds of dead addresses would take their timeouts one after another.
+MOST_ADDRESSES = 4
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
@@ -50,14 +53,16 @@ class PrivateHosts:
 class CheckedBackend(httpcore.SyncBackend):
     """Opens connections only to addresses it has checked, and to exactly the ones it has checked."""
 
-    def __init__(self, private_hosts: PrivateHosts) -> None:
-        self._private_hosts = private_hosts
+    def __init__(self, private_hosts: PrivateHosts, allowance: Allowance | None = None) -> None:
+        self._private_hosts, self._allowance = private_hosts, allowance or Allowance()
 
     def connect_tcp(self, host, port, timeout=None, local_address=None, socket_options=None):
-        addresses = self.checked(host, port)
+        addresses = self.checked(host, port)[:MOST_ADDRESSES]
         for number, address in enumerate(addresses, start=1):
             try:
-                return super().connect_tcp(address, port, timeout, local_address, socket_options)
+                seconds = self._allowance.seconds(timeout)
+                stream = super().connect_tcp(address, port, seconds, local_address, socket_options)
+                return BoundedStream(stream, self._allowance)
             except (httpcore.ConnectError, httpcore.ConnectTimeout):
                 if number == len(addresses):
                     raise

@@ -1,17 +1,23 @@
 """What a fetcher is: it says whether a page is of its platform, and lists; nothing else."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any, ClassVar
 
+import re2
+from lxml.html import HtmlElement
+
 from pipeline.errors import StageError
 from pipeline.work.fetch.client import Client
+from pipeline.work.fetch.pages import is_cut, parse
 from pipeline.work.fetch.refs import DocRef
 
 # After this many days without a document there is no older one.
 LONGEST_SILENCE = 3 * 365
+# What code that reads a foreign page or feed stumbles over when it is not what it should be.
+UNREADABLE = (AttributeError, KeyError, IndexError, TypeError, ValueError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -23,13 +29,33 @@ class Option:
     kind: type = str
     default: Any = None
     choices: tuple[str, ...] = ()
+    # A regular expression; it runs on RE2, whose time grows with the text and no faster.
+    pattern: bool = False
 
     def check(self, value: Any) -> Any:
         if (self.kind is int and isinstance(value, bool)) or not isinstance(value, self.kind):
             raise ValueError(f"option {self.name}: expected {self.kind.__name__}, got {value!r}")
         if self.choices and value not in self.choices:
             raise ValueError(f"option {self.name}: expected one of {', '.join(self.choices)}, got {value!r}")
+        self._check_content(value)
         return value
+
+    def _check_content(self, value: Any) -> None:
+        if self.kind is list and not all(type(item) in (str, int) for item in value):
+            raise ValueError(f"option {self.name}: expected words or numbers in the list, got {value!r}")
+        if self.pattern:
+            try:
+                compiled(value)
+            except re2.error as error:
+                raise ValueError(f"option {self.name}: RE2 does not read {value!r}: {error}") from error
+
+
+def compiled(pattern: str) -> Any:
+    """An operator's regular expression, for RE2, which has no look-around. Capitals do not matter."""
+    options = re2.Options()
+    options.case_sensitive = False
+    options.log_errors = False
+    return re2.compile(pattern, options)
 
 
 # Of every source whose documents may be pages.
@@ -84,6 +110,25 @@ class Cursor:
         self.empty = 0 if count else self.empty + days
 
 
+class Pages:
+    """The pages of one listing: a pager that leads in a circle, or does not end, is left, and it is said."""
+
+    def __init__(self, fetcher: "Fetcher", most: int) -> None:
+        self._fetcher, self._most = fetcher, most
+        self._seen: set[int] = set()
+
+    def is_new(self, content: object) -> bool:
+        """Whether this page is to be read: `content`, anything hashable, stands for what is on it."""
+        if hash(content) in self._seen:
+            self._fetcher.note("the pager leads back to a page already read")
+            return False
+        if len(self._seen) >= self._most:
+            self._fetcher.note(f"more than {self._most} pages for one listing: the rest was not read")
+            return False
+        self._seen.add(hash(content))
+        return True
+
+
 class Fetcher:
     """Subclass it with a name, `detect` and `between`, and register it under `clerk.fetchers`."""
 
@@ -92,10 +137,13 @@ class Fetcher:
     options: ClassVar[tuple[Option, ...]] = ()
     # How much one request can ask for; None: the source lists everything at once.
     step: ClassVar[timedelta | None] = timedelta(days=365)
+    # Only such a source may name files of this machine.
+    is_local: ClassVar[bool] = False
 
     def __init__(self, client: Client, url: str, options: Mapping[str, Any] | None = None) -> None:
         self.client, self.url = client, url
         self.settings = self.check_options(options or {})
+        self.notes: list[str] = []
 
     @classmethod
     def detect(cls, url: str, html: str) -> float:
@@ -115,6 +163,34 @@ class Fetcher:
     def between(self, since: date, until: date) -> Iterator[DocRef]:
         """Every document of meetings in these days, both included; more does no harm, undated ones too."""
         raise NotImplementedError
+
+    def note(self, remark: str) -> None:
+        """What the operator should know about this listing; it becomes the source's warning."""
+        if remark not in self.notes:
+            self.notes.append(remark)
+
+    def tree(self, html: str, url: str = "") -> HtmlElement:
+        """The page as a tree; one that could not be read to its end is noted."""
+        tree = parse(html, url)
+        if is_cut(tree):
+            self.note(f"{url or self.url} is nested too deeply: the end of the page was not read")
+        return tree
+
+    def each(self, items: Iterable[Any], read: Callable[[Any], Iterable[DocRef]]) -> Iterator[DocRef]:
+        """What `read` makes of each item; one that cannot be read is noted and costs only itself."""
+        bad, good, first = 0, 0, None
+        for item in items:
+            try:
+                found = [*read(item)]
+            except UNREADABLE as error:
+                bad, first = bad + 1, first or error
+            else:
+                good += 1
+                yield from found
+        if first is not None and not good:
+            raise first
+        if first is not None:
+            self.note(f"{bad} of {bad + good} entries cannot be read ({type(first).__name__}: {first})"[:200])
 
     def list(self, since: date, until: date, cursor: Cursor, window: date | None = None) -> Iterator[DocRef]:
         """Newest first: the trailing window from `window` on, then the backfill down to `since`."""

@@ -1,5 +1,6 @@
 """The one HTTP client: checked addresses, politeness, robots, limits, typed errors."""
 
+import codecs
 import json
 import re
 import ssl
@@ -19,13 +20,22 @@ import httpx
 
 from pipeline.errors import DocumentError, PipelineError, SourceError
 from pipeline.work.fetch.addresses import CheckedBackend, PrivateHosts
+from pipeline.work.fetch.allowance import Allowance, BoundedJar
 from pipeline.work.fetch.gate import Gate, LocalGate, Turn
 from pipeline.work.fetch.robots import Cache, MemoryCache, Robots
+from pipeline.work.fetch.unpacking import unpack
 
 REDIRECTS = {301, 302, 303, 307, 308}
 # Worth another try although they are the client's fault on paper: firewalls and rate limits answer so.
 PASSING = {403, 408, 425, 429}
+PARTIAL = 206
 DEFAULT_RETRY_AFTER = 30.0
+# What comes before a body: headers, and answers that are not the last word (100 Continue).
+HEAD_BYTES = 1024 * 1024
+# Codecs that Python has and no page is written in; some take quadratic time, some refuse to go on.
+NO_CHARSETS = {"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "utf-7"}
+# Pages that say so mean its superset, as every browser knows.
+MEANT = {"iso8859-1": "cp1252", "ascii": "cp1252"}
 
 
 @dataclass(frozen=True)
@@ -51,7 +61,9 @@ class Page:
     @property
     def text(self) -> str:
         try:
-            return self.content.decode(self._charset(), errors="replace")
+            name = codecs.lookup(self._charset()).name
+            name = "utf-8" if name in NO_CHARSETS else MEANT.get(name, name)
+            return self.content.decode(name, errors="replace")
         except LookupError:
             return self.content.decode(errors="replace")
 
@@ -65,7 +77,7 @@ class Page:
     def json(self) -> Any:
         try:
             return json.loads(self.content)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise SourceError(f"{self.url} did not answer with JSON", code="bad_json") from error
 
 
@@ -79,7 +91,7 @@ class Answer:
     limits: Limits = field(default_factory=Limits)
 
     def chunks(self, most: int) -> Iterator[bytes]:
-        size = 0
+        """The body, unpacked. Both what is sent and what it unpacks to may be `most` bytes."""
         declared = self.response.headers.get("content-length", "")
         if declared.isdigit() and int(declared) > most:
             raise DocumentError(
@@ -88,14 +100,28 @@ class Answer:
         if "," in self.response.headers.get("content-encoding", ""):
             # Each layer multiplies what a small body unpacks to.
             raise DocumentError(f"{self.response.url} is packed more than once", code="bad_encoding")
-        for chunk in self.response.iter_bytes():
-            size += len(chunk)
+        yield from self._unpacked(self._raw(most), most)
+
+    def _raw(self, most: int) -> Iterator[bytes]:
+        size = 0
+        for piece in self.response.iter_raw():
+            size += len(piece)
             if size > most:
                 raise DocumentError(f"{self.response.url} is over the {most} bytes allowed", code="too_large")
             if time.monotonic() > self.deadline:
                 raise SourceError(f"{self.response.url} was too slow", code="timeout_total")
             self.turn.check()
-            yield chunk
+            yield piece
+
+    def _unpacked(self, pieces: Iterator[bytes], most: int) -> Iterator[bytes]:
+        size = 0
+        for piece in unpack(
+            pieces, self.response.headers.get("content-encoding", ""), str(self.response.url)
+        ):
+            size += len(piece)
+            if size > most:
+                raise DocumentError(f"{self.response.url} is over the {most} bytes allowed", code="too_large")
+            yield piece
 
 
 @cache
@@ -107,13 +133,13 @@ def _tls() -> ssl.SSLContext:
 class CheckedTransport(httpx.HTTPTransport):
     """httpx's transport over a pool whose connections go only to checked addresses."""
 
-    def __init__(self, private_hosts: PrivateHosts) -> None:
+    def __init__(self, private_hosts: PrivateHosts, allowance: Allowance) -> None:
         super().__init__(verify=_tls(), trust_env=False)
         self._pool = httpcore.ConnectionPool(
             ssl_context=_tls(),
             max_connections=10,
             keepalive_expiry=5,
-            network_backend=CheckedBackend(private_hosts),
+            network_backend=CheckedBackend(private_hosts, allowance),
         )
 
 
@@ -137,8 +163,10 @@ class Client:
         self._asking_robots = False
         self._exempt = {host.lower() for host in robots_exempt_hosts}
         self._robots = Robots(self._robots_text, user_agent.partition("/")[0].strip(), cache or MemoryCache())
+        self._allowance = Allowance()
         self._http = httpx.Client(
-            transport=CheckedTransport(PrivateHosts(private_hosts)),
+            transport=CheckedTransport(PrivateHosts(private_hosts), self._allowance),
+            cookies=BoundedJar(),
             headers={"User-Agent": user_agent, "Accept": "*/*", "Accept-Encoding": "gzip, deflate"},
             timeout=httpx.Timeout(self.limits.read_seconds, connect=self.limits.connect_seconds),
             follow_redirects=False,
@@ -188,19 +216,25 @@ class Client:
     def answer(self, method: str, url: str, **parts: Any) -> Iterator[Answer]:
         """The response after redirects; each hop is checked, polite and allowed by robots on its own."""
         request = self._request(method, url, **parts)
-        deadline = time.monotonic() + self.limits.total_seconds
+        seconds = self.limits.total_seconds
         for _ in range(self.limits.redirects + 1):
             delay = self._obey_robots(request.url)
             with self._gate.turn(_host(request.url), delay) as turn, _typed_errors(str(request.url)):
+                # Waiting for a turn is not the server's fault, and not on its clock.
+                deadline = time.monotonic() + seconds
+                self._allowance.open(deadline, HEAD_BYTES)
                 response = self._http.send(request, stream=True)
                 try:
                     self._note_pause(response)
                     following = self._next_hop(response)
                     if following is None:
+                        # The pieces of a body have heads of their own; `chunks` counts what is in them.
+                        self._allowance.open(deadline, 2 * self.limits.file_bytes + HEAD_BYTES)
                         yield Answer(response, turn, deadline, self.limits)
                         return
                 finally:
                     response.close()
+            seconds = max(0.0, deadline - time.monotonic())
             request = following
         raise DocumentError(f"{url} redirects more than {self.limits.redirects} times", code="redirect_loop")
 
@@ -260,10 +294,11 @@ class Client:
 def check_status(response: httpx.Response) -> None:
     """Raise what the status means; nothing for a success."""
     status = response.status_code
-    if status < 300:
+    if status < 300 and status != PARTIAL:
         return
     message = f"{response.url} answered {status} {response.reason_phrase}".strip()
-    if status in PASSING:
+    # Nobody asked for a part of it, and a part must not pass for the whole.
+    if status in PASSING or status == PARTIAL:
         raise SourceError(message, code=f"http_{status}", retry_after=retry_after(response))
     if status >= 500:
         raise SourceError(message, code="http_5xx", retry_after=retry_after(response))

@@ -18,7 +18,7 @@ CHUNK = 1024 * 1024
 _MARKUP = re.compile(
     rb"^\s*(?:<!doctype\s+html|<html|<head|<body|<\?xml[^>]*>\s*<(?:!doctype\s+)?html)", re.I
 )
-_LOGIN = re.compile(rb"<input[^>]+type\s*=\s*[\"']?password", re.I)
+_LOGIN = re.compile(rb"<input[^<>]{1,2000}?type\s{0,20}=\s{0,20}[\"']?password", re.I)
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,6 @@ def download(
     limits: Limits | None = None,
 ) -> Downloaded | NotModified:
     """Write the file at `url` to `dest`. `accept` is the reference's content hint."""
-    if url.startswith("file:"):
-        return _copy(client.local_path(url), dest, etag, accept)
     limits = limits or client.limits
     conditions = {"If-None-Match": etag, "If-Modified-Since": last_modified}
     headers = {name: value for name, value in conditions.items() if value}
@@ -67,8 +65,11 @@ def download(
     return Downloaded(digest, size, content_type, *validators)
 
 
-def _copy(path: Path, dest: Path, etag: str, accept: str) -> Downloaded | NotModified:
-    """A file of a local folder; its size and time stand in for an ETag."""
+def copy(
+    client: Client, url: str, dest: Path, *, etag: str = "", accept: str = PDF
+) -> Downloaded | NotModified:
+    """`download` for a local source: a file of this machine; its size and time stand in for an ETag."""
+    path = client.local_path(url)
     if not path.is_file():
         raise DocumentError(f"{path} is not there", code="http_404")
     facts = path.stat()

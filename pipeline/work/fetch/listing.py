@@ -7,17 +7,19 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import PipelineError, SourceError
-from pipeline.work.fetch.base import Cursor, Fetcher
+from pipeline.errors import PipelineError, SourceError, storable
+from pipeline.work.fetch.base import UNREADABLE, Cursor, Fetcher
 from pipeline.work.fetch.client import Client
-from pipeline.work.fetch.download import HTML_TYPE, Downloaded, NotModified, download
+from pipeline.work.fetch.download import HTML_TYPE, Downloaded, NotModified, copy, download
 from pipeline.work.fetch.gate import BUSY
 from pipeline.work.fetch.pages import visible_words
-from pipeline.work.fetch.refs import DocRef, clean
+from pipeline.work.fetch.refs import DocRef, clean, complaint, fault_of, shortened
 
 EARLIEST = date(1990, 1, 1)
 # Agendas are published ahead of their meetings.
 AHEAD = timedelta(days=365)
+# A page of a city has thousands of documents; beyond this it is no listing any more.
+MOST_REFS = 200_000
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class Known:
     last_modified: str = ""
     accept: str = "pdf"
     file: Path | None = None
+    local: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,11 +53,14 @@ class Listing:
     cursor: Mapping[str, Any] = field(default_factory=dict)
     warning: str = ""
     checks: tuple[Check, ...] = ()
+    # References that cannot be kept; the warning names them.
+    refused: int = 0
 
     def facts(self) -> dict[str, Any]:
         """What the ledger keeps of it."""
         changed = sum(1 for check in self.checks if check.outcome == "changed")
-        counts = {"listed": len(self.refs), "checked": len(self.checks), "changed": changed}
+        counts = {"listed": len(self.refs), "refused": self.refused}
+        counts |= {"checked": len(self.checks), "changed": changed}
         return counts | {"backfilled_to": self.cursor.get("reached")}
 
     def with_checks(self, checks: Iterable[Check]) -> "Listing":
@@ -89,30 +95,55 @@ def take(fetcher: Fetcher, span: Span, saved: Mapping[str, Any]) -> Listing:
     """Every reference once. A backfill that fails half-way keeps what it has and says so."""
     cursor = Cursor(saved)
     cursor.deadline = time.monotonic() + span.seconds
-    refs: dict[str, DocRef] = {}
-    warning = ""
+    kept = Kept(fetcher, span.since)
     try:
         for ref in _readable(fetcher, fetcher.list(span.since, span.until, cursor, span.window)):
-            if ref.date is None or span.since <= ref.date:
-                refs.setdefault(ref.external_id, _tidy(ref))
+            if not kept.take(ref):
+                break
     except PipelineError as error:
         if not cursor.window_listed:
             raise
-        warning = f"older documents: {type(error).__name__}: {error}"
-    return Listing(tuple(refs.values()), cursor.as_json(), warning)
+        fetcher.note(f"older documents: {type(error).__name__}: {error}")
+    return Listing(tuple(kept.refs.values()), cursor.as_json(), kept.warning(), refused=len(kept.refused))
+
+
+class Kept:
+    """What a listing names: the references that can be kept, and the ones that cannot, with the reason."""
+
+    def __init__(self, fetcher: Fetcher, since: date) -> None:
+        self._fetcher, self._since = fetcher, since
+        self.refs: dict[str, DocRef] = {}
+        self.refused: dict[str, str] = {}
+
+    def take(self, ref: DocRef) -> bool:
+        """False once there is room for no more."""
+        if len(self.refs) + len(self.refused) >= MOST_REFS:
+            self._fetcher.note(f"more than {MOST_REFS:,} documents: the rest was left out")
+            return False
+        fault = fault_of(ref, local=self._fetcher.is_local)
+        if fault:
+            self.refused.setdefault(ref.external_id, f"{shortened(ref)} {fault}")
+        elif ref.date is None or self._since <= ref.date:
+            self.refs.setdefault(ref.external_id, _tidy(ref))
+        return True
+
+    def warning(self) -> str:
+        said = [*self._fetcher.notes, complaint(list(self.refused.values()))]
+        return storable(". ".join(filter(None, said)))
 
 
 def _readable(fetcher: Fetcher, refs: Iterator[DocRef]) -> Iterator[DocRef]:
     """What a fetcher stumbles over is the platform's page: it has changed, or it is another one."""
     try:
         yield from refs
-    except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
+    except UNREADABLE as error:
         reason = f"{fetcher.url} cannot be read as {fetcher.label}: {type(error).__name__}: {error}"
         raise SourceError(reason, code="wrong_page") from error
 
 
 def _tidy(ref: DocRef) -> DocRef:
-    return replace(ref, title=clean(ref.title)[:500], body=clean(ref.body)[:200])
+    title, body, revision = (storable(text) for text in (ref.title, ref.body, ref.revision))
+    return replace(ref, title=clean(title)[:500], body=clean(body)[:200], revision=revision[:500])
 
 
 def recheck(client: Client, known: Iterable[Known], scratch: Path, seconds: float = 1200) -> Iterator[Check]:
@@ -131,8 +162,10 @@ def recheck(client: Client, known: Iterable[Known], scratch: Path, seconds: floa
                 return
 
 
-def _check(client: Client, known: Known, scratch: Path) -> Check:
-    answer = download(
+def _ask(client: Client, known: Known, scratch: Path) -> Downloaded | NotModified:
+    if known.local:
+        return copy(client, known.url, scratch, etag=known.etag, accept=known.accept)
+    return download(
         client,
         known.url,
         scratch,
@@ -141,6 +174,10 @@ def _check(client: Client, known: Known, scratch: Path) -> Check:
         accept=known.accept,
         form=known.form,
     )
+
+
+def _check(client: Client, known: Known, scratch: Path) -> Check:
+    answer = _ask(client, known, scratch)
     if isinstance(answer, NotModified):
         return Check(known.external_id, "same", known.etag, known.last_modified)
     same = answer.sha256 == known.sha256 or _same_page(known, answer, scratch)

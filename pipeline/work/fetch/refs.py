@@ -5,6 +5,8 @@ import re
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
+from pipeline.errors import storable
+
 AGENDA, MINUTES, PACKET, OTHER = "agenda", "minutes", "packet", "other"
 PDF, HTML = "pdf", "html"
 
@@ -34,6 +36,36 @@ class DocRef:
     content_hint: str = PDF
     # What the platform changes when it publishes the document anew, where it tells: a date or an id.
     revision: str = ""
+
+
+# Bytes. An identity, often an address, stands in an index whose entries PostgreSQL limits to 2,704.
+LONGEST = 2_600
+SCHEMES = ("http://", "https://")
+
+
+def fault_of(ref: DocRef, *, local: bool = False) -> str:
+    """Why a reference cannot be kept; empty for one that can."""
+    if not ref.external_id or not ref.url:
+        return "names no document"
+    if any(storable(text) != text for text in (ref.external_id, ref.url)):
+        return "has characters that are none"
+    if max(len(ref.external_id.encode()), len(ref.url.encode())) > LONGEST:
+        return "is too long"
+    if not ref.url.lower().startswith(("file://",) if local else SCHEMES):
+        return "is no web address"
+    return ""
+
+
+def shortened(ref: DocRef) -> str:
+    """A reference in a message: what it leads to, without its middle."""
+    name = ref.url or ref.title or ref.external_id
+    return repr(name if len(name) <= 80 else f"{name[:60]}…{name[-10:]}")
+
+
+def complaint(faults: list[str]) -> str:
+    """How many references cannot be kept, and the first of them."""
+    named = "; ".join(faults[:3]) + ("; …" if len(faults) > 3 else "")
+    return storable(f"{len(faults)} references cannot be kept: {named}") if faults else ""
 
 
 def kind_of(*texts: str) -> str:

@@ -5,8 +5,7 @@ from datetime import date
 from typing import Any
 from urllib.parse import urlsplit
 
-from pipeline.errors import SourceError
-from pipeline.work.fetch.base import Fetcher, Option
+from pipeline.work.fetch.base import Fetcher, Option, Pages
 from pipeline.work.fetch.dates import read_moment
 from pipeline.work.fetch.refs import DocRef, clean, is_cancelled, kind_of
 
@@ -38,23 +37,21 @@ class CivicClerk(Fetcher):
         page = self.client.page(
             f"{self.api()}/Events", params={"$filter": wanted, "$orderby": "startDateTime asc, eventName asc"}
         )
-        for _ in range(MOST_PAGES):
+        pages = Pages(self, MOST_PAGES)
+        while pages.is_new(page.content):
             feed = page.json()
             yield from self.refs(feed)
             following = feed.get("@odata.nextLink")
             if not following:
                 return
             page = self.client.page(following)
-        raise SourceError(
-            f"{self.url} lists more than {MOST_PAGES} pages for one year", code="too_many_pages"
-        )
 
     def refs(self, feed: Mapping[str, Any]) -> Iterator[DocRef]:
-        for event in feed.get("value") or ():
-            if not self.settings["categories"] or event.get("categoryId") in self.settings["categories"]:
-                yield from self._event_refs(event)
+        yield from self.each(feed.get("value") or (), self._event_refs)
 
     def _event_refs(self, event: Mapping[str, Any]) -> Iterator[DocRef]:
+        if self.settings["categories"] and event.get("categoryId") not in self.settings["categories"]:
+            return
         # The stamps end in Z but are the city's own clock.
         day, hour = read_moment(event.get("startDateTime") or event.get("eventDate"))
         name = clean(event.get("eventName"))

@@ -9,7 +9,7 @@ from urllib.parse import urljoin, urlsplit
 from civic_scraper.platforms.civic_plus.parser import Parser
 
 from pipeline.work.fetch.base import Fetcher, Option
-from pipeline.work.fetch.pages import Link, links, parse, text_of
+from pipeline.work.fetch.pages import Link, links, shallow, text_of
 from pipeline.work.fetch.refs import HTML, PDF, DocRef, clean, is_cancelled, kind_of
 
 _FILE = re.compile(
@@ -50,7 +50,7 @@ class CivicPlus(Fetcher):
         yield from self.refs(page.text, page.url)
 
     def refs(self, html: str, url: str) -> Iterator[DocRef]:
-        tree = parse(html, url)
+        tree = self.tree(html, url)
         found = {link.url: link for link in links(tree) if _FILE.search(link.url)}
         for row in _rows(html):
             link = found.pop(urljoin(url, row["url_path"]), None)
@@ -78,7 +78,7 @@ class CivicPlus(Fetcher):
 
 def _rows(html: str) -> list[dict[str, Any]]:
     """civic-scraper's rows, on a page freed of what it stumbles over (a bad row would cost all)."""
-    parser = Parser(html)
+    parser = Parser(shallow(html))
     for division in parser._get_divs_by_board():
         if not division.tbody or not (division.h2 or division.h3):
             division.decompose()

@@ -10,6 +10,7 @@ from civic_scraper.platforms.digital_tow_path import utils
 from pipeline.work.fetch.base import Fetcher
 from pipeline.work.fetch.client import Client
 from pipeline.work.fetch.dates import find_date, find_time
+from pipeline.work.fetch.pages import shallow
 from pipeline.work.fetch.refs import DocRef, clean, is_cancelled, url_identity
 
 
@@ -30,7 +31,7 @@ class Session:
         self._client = client
 
     def get(self, url: str, headers: Any = None, timeout: Any = None) -> Response:
-        return Response(self._client.page(_quoted(url)).text)
+        return Response(shallow(self._client.page(_quoted(url)).text))
 
 
 # The pause between two requests is our client's business, a host and for all workers.

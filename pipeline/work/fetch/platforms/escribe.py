@@ -44,8 +44,7 @@ class EScribe(Fetcher):
             meetings = json.loads(meetings)
         if not isinstance(meetings, list):
             raise SourceError(f"{self.url} answered without a list of meetings", code="wrong_page")
-        for meeting in meetings:
-            yield from self._meeting_refs(meeting)
+        yield from self.each(meetings, self._meeting_refs)
 
     def _meeting_refs(self, meeting: Mapping[str, Any]) -> Iterator[DocRef]:
         stamp = str(meeting.get("StartDate") or "").replace("/", "-")

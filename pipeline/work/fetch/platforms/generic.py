@@ -3,12 +3,14 @@
 import re
 from collections.abc import Iterable, Iterator
 from datetime import date
+from functools import cached_property
 from pathlib import PurePosixPath
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from lxml.html import HtmlElement
 
-from pipeline.work.fetch.base import Fetcher, Option
+from pipeline.work.fetch.base import Fetcher, Option, compiled
 from pipeline.work.fetch.dates import find_date, find_day, find_time
 from pipeline.work.fetch.pages import Link, links, panel_of, parse, short_text
 from pipeline.work.fetch.refs import (
@@ -39,7 +41,7 @@ class Generic(Fetcher):
     step = None
     options = (
         Option("body", "name of the meeting body, where the page does not say"),
-        Option("match", "regular expression that a link's address or text must match"),
+        Option("match", "regular expression (RE2) that a link's address or text must match", pattern=True),
         Option("pages", "further addresses with links, read like the first", list, ()),
         Option("all_links", "follow links that do not end in .pdf as well (needs `match`)", bool, False),
     )
@@ -65,7 +67,7 @@ class Generic(Fetcher):
             yield from self.refs(page.text, page.url)
 
     def refs(self, html: str, url: str) -> Iterator[DocRef]:
-        tree = parse(html, url)
+        tree = self.tree(html, url)
         names = [clean(tree.xpath(f"string(//{tag})")) for tag in ("h1", "title")]
         page_name = next((body_in(name) for name in names if body_in(name)), "") or names[0] or names[1]
         seen: set[str] = set()
@@ -76,10 +78,13 @@ class Generic(Fetcher):
                 yield self.ref(link, identity, page_name)
 
     def wanted(self, link: Link) -> bool:
-        match = self.settings["match"]
-        if match and not re.search(match, f"{link.url} {link.text}", re.I):
+        if self._match and not self._match.search(f"{link.url} {link.text}"):
             return False
-        return is_record(link) or bool(self.settings["all_links"] and match)
+        return is_record(link) or bool(self.settings["all_links"] and self._match)
+
+    @cached_property
+    def _match(self) -> Any:
+        return compiled(self.settings["match"]) if self.settings["match"] else None
 
     def ref(self, link: Link, identity: str, page_name: str) -> DocRef:
         file_name = PurePosixPath(unquote(urlsplit(link.url).path.replace("+", " "))).stem

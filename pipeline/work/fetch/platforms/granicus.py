@@ -9,7 +9,7 @@ from lxml.html import HtmlElement
 
 from pipeline.work.fetch.base import Fetcher, Option
 from pipeline.work.fetch.dates import find_date, find_time
-from pipeline.work.fetch.pages import Link, links, panel_of, parse, row_around, text_of
+from pipeline.work.fetch.pages import Link, links, panel_of, row_around, text_of
 from pipeline.work.fetch.refs import HTML, OTHER, PDF, DocRef, body_in, clean, is_cancelled, kind_of
 
 _VIEWERS = {
@@ -52,7 +52,7 @@ class Granicus(Fetcher):
 
     def refs(self, html: str, url: str) -> Iterator[DocRef]:
         seen: set[str] = set()
-        for link in links(parse(html, url)):
+        for link in links(self.tree(html, url)):
             kind = _kind(link)
             identity = _identity(link.url)
             if kind and identity not in seen:

@@ -9,13 +9,13 @@ from lxml.html import HtmlElement
 
 from pipeline.work.fetch.base import Fetcher, Option
 from pipeline.work.fetch.dates import find_date, find_time
-from pipeline.work.fetch.pages import links, parse, text_of
+from pipeline.work.fetch.pages import links, text_of
 from pipeline.work.fetch.refs import AGENDA, MINUTES, OTHER, PACKET, DocRef, clean, is_cancelled, kind_of
 
 _ROW = "//div[contains(concat(' ', normalize-space(@class), ' '), ' MeetingRow ')]"
 # FileOpen.aspx?Type=…, for links that say only "PDF" or show a picture.
 _KINDS = {"1": PACKET, "12": MINUTES, "14": AGENDA, "15": MINUTES}
-_BOARD = re.compile(r"Board:\s*(.+?)\s*(?:Type:|Status:|$)", re.S)
+_BOARD = re.compile(r"Board: ?(.+?) ?(?:Type:|Status:|$)")
 
 
 class Iqm2(Fetcher):
@@ -41,14 +41,15 @@ class Iqm2(Fetcher):
         yield from self.refs(page.text, page.url)
 
     def refs(self, html: str, url: str) -> Iterator[DocRef]:
-        tree = parse(html, url if "/citizens/" in url.lower() else urljoin(url, "/Citizens/Calendar.aspx"))
+        inside = "/citizens/" in url.lower()
+        tree = self.tree(html, url if inside else urljoin(url, "/Citizens/Calendar.aspx"))
         for row in tree.xpath(_ROW):
             yield from _row_refs(row)
 
 
 def _row_refs(row: HtmlElement) -> Iterator[DocRef]:
     when = text_of(next(iter(row.xpath(".//*[contains(@class, 'RowLink')]")), None))
-    tooltip = " ".join(row.xpath(".//*[contains(@class, 'RowLink')]//@title"))
+    tooltip = clean(" ".join(row.xpath(".//*[contains(@class, 'RowLink')]//@title")))[:2000]
     name = text_of(next(iter(row.xpath(".//*[contains(@class, 'RowDetails')]")), None))
     board = _BOARD.search(tooltip)
     for link in links(row):

@@ -1,6 +1,6 @@
 """Legistar's calendar pages; scraper-legistar reads the tables, our client fetches them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from typing import Any
 from urllib.parse import parse_qs, urljoin, urlsplit
@@ -9,7 +9,7 @@ from legistar.events import LegistarEventsScraper
 from lxml.html import HtmlElement
 
 from pipeline.errors import SourceError
-from pipeline.work.fetch.base import Fetcher, Option
+from pipeline.work.fetch.base import Fetcher, Option, Pages
 from pipeline.work.fetch.client import Client
 from pipeline.work.fetch.dates import find_time, read_date
 from pipeline.work.fetch.pages import parse, resolve
@@ -18,6 +18,7 @@ from pipeline.work.fetch.refs import HTML, PDF, DocRef, clean, is_cancelled, kin
 # View.ashx?M=…: the kinds whose column title may say anything. IC is a calendar entry, no document.
 _KINDS = {"A": "agenda", "AADA": "agenda", "M": "minutes", "MADA": "minutes", "PA": "packet"}
 _PAGES = {"AADA", "MADA"}
+MOST_PAGES = 200
 
 
 class Reader(LegistarEventsScraper):
@@ -71,30 +72,38 @@ class Legistar(Fetcher):
 
     def between(self, since: date, until: date) -> Iterator[DocRef]:
         reader = Reader(self.client, self.url)
-        for tree in self._trees(reader, since, until):
-            yield from self._refs(reader.rows(tree), _page_body(tree))
+        for trees in self._listings(reader, since, until):
+            pages = Pages(self, MOST_PAGES)
+            for tree in trees:
+                rows = [*reader.rows(tree)]
+                if not pages.is_new(str(rows)):
+                    break
+                yield from self._refs(rows, _page_body(tree))
 
-    def _trees(self, reader: Reader, since: date, until: date) -> Iterator[HtmlElement]:
+    def _listings(self, reader: Reader, since: date, until: date) -> Iterator[Iterator[HtmlElement]]:
+        """The pages of each search; the library follows their pager for as long as there is one."""
         if "DepartmentDetail.aspx" in self.url:
-            yield from reader.pages(self.url)
+            yield reader.pages(self.url)
             return
         start = reader.lxmlize(self.url)
         if not start.xpath("//input[@name='__VIEWSTATE']"):
             raise SourceError(f"{self.url} is not a Legistar calendar", code="wrong_page")
         for year in range(until.year, since.year - 1, -1):
-            yield from reader.eventSearch(start, year)
+            yield reader.eventSearch(start, year)
 
     def refs(self, html: str, url: str) -> Iterator[DocRef]:
         reader = Reader(self.client, url)
         tree = reader.tree(html, url)
         yield from self._refs(reader.rows(tree), _page_body(tree))
 
-    def _refs(self, rows: Iterator[dict[str, Any]], page_body: str) -> Iterator[DocRef]:
-        for row in rows:
-            values = {clean(key): value for key, value in row.items()}
-            body = clean(_label(values.get("Name"))) or page_body
-            if self.settings["body"] in (None, "", body):
-                yield from _row_refs(values, body)
+    def _refs(self, rows: Iterable[dict[str, Any]], page_body: str) -> Iterator[DocRef]:
+        yield from self.each(rows, lambda row: self._row_refs(row, page_body))
+
+    def _row_refs(self, row: Mapping[str, Any], page_body: str) -> Iterator[DocRef]:
+        values = {clean(key): value for key, value in row.items()}
+        body = clean(_label(values.get("Name"))) or page_body
+        if self.settings["body"] in (None, "", body):
+            yield from _row_refs(values, body)
 
 
 def _row_refs(values: Mapping[str, Any], body: str) -> Iterator[DocRef]:

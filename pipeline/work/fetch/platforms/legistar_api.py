@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
+from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
 
 from pipeline.errors import StageError
-from pipeline.work.fetch.base import Fetcher, Option
+from pipeline.work.fetch.base import Fetcher, Option, Pages
 from pipeline.work.fetch.dates import find_time, read_moment
 from pipeline.work.fetch.refs import DocRef, clean, is_cancelled
 
-PAGE = 1000
+PAGE, MOST_PAGES = 1000, 200
 _FILES = (
     ("agenda", "EventAgendaFile", "EventAgendaLastPublishedUTC"),
     ("minutes", "EventMinutesFile", "EventMinutesLastPublishedUTC"),
@@ -32,8 +33,11 @@ class LegistarApi(Fetcher):
     def between(self, since: date, until: date) -> Iterator[DocRef]:
         day_after = until + timedelta(days=1)
         wanted = f"EventDate ge datetime'{since}' and EventDate lt datetime'{day_after}'"
-        for start in range(0, 1000 * PAGE, PAGE):
+        pages = Pages(self, MOST_PAGES)
+        for start in count(0, PAGE):
             events = self._page({"$filter": wanted, "$orderby": "EventId", "$top": PAGE, "$skip": start})
+            if not pages.is_new(tuple(str(event) for event in events)):
+                return
             yield from self.refs(events)
             if len(events) < PAGE:
                 return
@@ -51,9 +55,11 @@ class LegistarApi(Fetcher):
         return f"{parts.scheme}://{parts.netloc}/{folders[0]}/{folders[1]}"
 
     def refs(self, events: list[dict[str, Any]]) -> Iterator[DocRef]:
-        for event in events:
-            if self.settings["body"] in (None, "", event.get("EventBodyName")):
-                yield from _event_refs(event)
+        yield from self.each(events, self._event_refs)
+
+    def _event_refs(self, event: Mapping[str, Any]) -> Iterator[DocRef]:
+        if self.settings["body"] in (None, "", event.get("EventBodyName")):
+            yield from _event_refs(event)
 
 
 def _event_refs(event: Mapping[str, Any]) -> Iterator[DocRef]:

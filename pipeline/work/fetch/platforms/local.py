@@ -14,6 +14,7 @@ class Local(Fetcher):
     name = "local"
     label = "Local directory"
     step = None
+    is_local = True
     options = (Option("body", "name of the meeting body for files that lie in no folder of their own"),)
 
     @classmethod

@@ -2,17 +2,19 @@
 
 from collections.abc import Iterator
 from datetime import date
+from itertools import count
 from pathlib import PurePosixPath
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit, urlunsplit
 
 from lxml.html import HtmlElement
 
-from pipeline.work.fetch.base import Fetcher, Option
+from pipeline.work.fetch.base import Fetcher, Option, Pages
 from pipeline.work.fetch.dates import find_date, find_time
-from pipeline.work.fetch.pages import links, parse, row_around, target_of, text_of
+from pipeline.work.fetch.pages import links, row_around, target_of, text_of
 from pipeline.work.fetch.refs import HTML, OTHER, PDF, DocRef, clean, is_cancelled, kind_of, url_identity
 
 MOST_PAGES = 300
+_LONGEST_CELL = 500
 
 
 class Municode(Fetcher):
@@ -32,11 +34,13 @@ class Municode(Fetcher):
         return 0.7 if "mccmeetings.blob.core" in html or "municodemeetings" in html else 0.0
 
     def between(self, since: date, until: date) -> Iterator[DocRef]:
-        address = _page_address(self.url, 1)
-        for number in range(1, MOST_PAGES + 1):
+        address, pages = _page_address(self.url, 1), Pages(self, MOST_PAGES)
+        for number in count(1):
             page = self.client.page(address)
-            tree = parse(page.text, page.url)
-            found = list(self._refs(tree))
+            tree = self.tree(page.text, page.url)
+            found = [*self._refs(tree)]
+            if not pages.is_new(tuple(found) or number):
+                return
             yield from found
             dates = [ref.date for ref in found if ref.date]
             address = _page_address(self.url, number + 1) if number < _last_page(tree) else _next_page(tree)
@@ -44,12 +48,12 @@ class Municode(Fetcher):
                 return
 
     def refs(self, html: str, url: str) -> Iterator[DocRef]:
-        yield from self._refs(parse(html, url))
+        yield from self._refs(self.tree(html, url))
 
     def _refs(self, tree: HtmlElement) -> Iterator[DocRef]:
         for row in tree.xpath("//tr[td]"):
             cells = {_column(cell, number): cell for number, cell in enumerate(row.xpath("./td"))}
-            texts = {column: text_of(cell) for column, cell in cells.items()}
+            texts = {column: text_of(cell)[:_LONGEST_CELL] for column, cell in cells.items()}
             for column, cell in cells.items():
                 for link in links(cell):
                     if is_document(link.url):

@@ -7,9 +7,9 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 
 from lxml.html import HtmlElement
 
-from pipeline.work.fetch.base import Fetcher, Option
+from pipeline.work.fetch.base import Fetcher, Option, Pages
 from pipeline.work.fetch.dates import find_date, find_time
-from pipeline.work.fetch.pages import form_fields, parse, row_around, target_of, text_of
+from pipeline.work.fetch.pages import form_fields, row_around, target_of, text_of
 from pipeline.work.fetch.refs import HTML, OTHER, PDF, DocRef, body_in, is_cancelled, kind_of
 
 MOST_PAGES = 100
@@ -35,19 +35,22 @@ class NovusAgenda(Fetcher):
 
     def between(self, since: date, until: date) -> Iterator[DocRef]:
         page = self.client.page(self.url)
-        tree = parse(page.text, page.url)
-        address = page.url
+        tree = self.tree(page.text, page.url)
+        address, pages = page.url, Pages(self, MOST_PAGES)
         page = self.client.post(address, data=_search(tree, since, until))
-        for _ in range(MOST_PAGES):
-            tree = parse(page.text, address)
-            yield from self._refs(tree)
+        while True:
+            tree = self.tree(page.text, address)
+            found = [*self._refs(tree)]
+            if not pages.is_new(tuple(found)):
+                return
+            yield from found
             following = _next_page(tree)
             if not following:
                 return
             page = self.client.post(address, data=form_fields(tree) | {"__EVENTTARGET": following})
 
     def refs(self, html: str, url: str) -> Iterator[DocRef]:
-        yield from self._refs(parse(html, url))
+        yield from self._refs(self.tree(html, url))
 
     def _refs(self, tree: HtmlElement) -> Iterator[DocRef]:
         grids = tree.xpath("//table[contains(@id, 'radGridMeetings') and contains(@class, 'rgMasterTable')]")
@@ -106,9 +109,8 @@ def _is_document(url: str) -> bool:
 
 
 def _column(anchor: HtmlElement, cells: list[HtmlElement], heads: list[str]) -> str:
-    position = next(
-        (number for number, cell in enumerate(cells) if cell in list(anchor.iterancestors("td"))), -1
-    )
+    around = set(anchor.iterancestors("td"))
+    position = next((number for number, cell in enumerate(cells) if cell in around), -1)
     return heads[position] if 0 <= position < len(heads) else text_of(anchor)
 
 

@@ -9,7 +9,7 @@ from lxml.html import HtmlElement
 
 from pipeline.work.fetch.base import Fetcher, Option
 from pipeline.work.fetch.dates import find_date, find_time, read_date
-from pipeline.work.fetch.pages import Link, links, parse, row_around, text_of
+from pipeline.work.fetch.pages import Link, links, row_around, text_of
 from pipeline.work.fetch.refs import HTML, OTHER, PDF, DocRef, is_cancelled, kind_of
 
 # `/OnBaseAgendaOnline`, `/AgendaOnline`; in the vendor's cloud `/221agendaonline`, `/211agendaonlinecouncil`.
@@ -45,7 +45,7 @@ class OnBase(Fetcher):
         yield from self.refs(page.text, page.url)
 
     def refs(self, html: str, url: str) -> Iterator[DocRef]:
-        tree = parse(html, url)
+        tree = self.tree(html, url)
         anchors = (link.element for link in links(tree) if _DOCUMENT.search(link.url))
         for row in dict.fromkeys(_row(anchor) for anchor in anchors):
             yield from _row_refs(row)

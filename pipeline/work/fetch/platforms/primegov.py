@@ -55,12 +55,13 @@ class PrimeGov(Fetcher):
     def refs(
         self, meetings: list[dict[str, Any]], names: Mapping[int, str] | None = None
     ) -> Iterator[DocRef]:
-        for meeting in meetings:
-            committee = meeting.get("committeeId")
-            if not self.settings["committees"] or committee in self.settings["committees"]:
-                yield from self._meeting_refs(meeting, (names or {}).get(committee or 0, ""))
+        yield from self.each(meetings, lambda meeting: self._meeting_refs(meeting, names or {}))
 
-    def _meeting_refs(self, meeting: Mapping[str, Any], committee: str) -> Iterator[DocRef]:
+    def _meeting_refs(self, meeting: Mapping[str, Any], names: Mapping[int, str]) -> Iterator[DocRef]:
+        number = meeting.get("committeeId")
+        if self.settings["committees"] and number not in self.settings["committees"]:
+            return
+        committee = names.get(number or 0, "")
         title = clean(meeting.get("title"))
         day, hour = read_moment(meeting.get("dateTime"))
         for document in meeting.get("documentList") or ():
