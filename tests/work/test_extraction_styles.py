@@ -41,6 +41,12 @@ SPLIT_VOTES = {
     "carried.",
     "in parentheses": "The motion carried, 3 ayes (Ruiz, Lee and Ng), 1 nay (Paz), 1 abstention (Fox).",
     "after a count": "Ayes: 3 (Ruiz, Lee, Ng) Noes: 1 (Paz) Abstain: 1 (Fox). Motion carried.",
+    "a name a line": "The motion carried.\nYes: 3 - \nRuiz\nLee\nNg\nNo: 1 - \nPaz\nAbstain: 1 - "
+    "\nFox\nWater Report\n",
+    "as old minutes have it": "Ayes, Messrs. Ruiz, Lee and Ng; Nays, Mr. Paz; Abstaining: Fox. Motion "
+    "carried.",
+    "voting": "Voting Aye: Ruiz, Lee, Ng. Voting Nay: Paz. Voting Abstain: Fox. Motion carried.",
+    "a line each": "Motion carried.\nAnn Ruiz: Aye\nBo Lee: Aye\nCy Ng: Aye\nDi Paz: Nay\nEd Fox: Abstain\n",
     "the comma lost": "Motion carried. AYES: Ruiz, Lee Ng\nNOES: Paz\nABSTAIN: Fox\n",
 }
 
@@ -61,6 +67,21 @@ def test_who_speaks_in_favor_does_not_vote(facts) -> None:
     )
 
     assert (motion["votes"], numbers(motion)) == ({}, (5, 0, 0))
+
+
+ONLY_WORDS = {
+    "an answer in a talk": "Mr. Paz asked if the road was closed. Mr. Fox, no, it was open. Motion carried.",
+    "no longer": "Mr. Fox no longer lives on Elm Street. Motion carried.",
+    "another vote": "Motion carried 5-0. Mr. Lee noted that the committee had long talked of it and "
+    "that Paz voted no.",
+}
+
+
+@pytest.mark.parametrize("text", ONLY_WORDS.values(), ids=ONLY_WORDS.keys())
+def test_a_word_in_a_talk_is_no_vote(facts, text: str) -> None:
+    [motion] = motions(facts(ROLL + MOVED + text))
+
+    assert (motion["votes"], motion["result"]) == ({}, "passed")
 
 
 def test_one_against_stands_in_parentheses_behind_the_numbers(facts) -> None:
@@ -150,6 +171,8 @@ MOVERS = {
     "plural titles": "Messrs. Fox and Paz spoke. Moved by Mr. Lee, seconded by Mr. Ng, to adjourn. Carried.",
     "a word broken": "On motion of Member Lee the journal was approved. Sec-onded by Member Ng.",
     "restated": "Member Lee restated his motion to pay the bills, second by Member Ng. Motion carried.",
+    "a pair in parentheses": "Motion (Lee, Ng) to pay the bills. Motion carried.",
+    "a pair before the verb": "Lee/Ng moved to pay the bills. Motion carried.",
     "a heading below": "Moved by Lee, seconded by Ng\nWater Report\nThe motion carried.",
 }
 
@@ -157,6 +180,18 @@ MOVERS = {
 @pytest.mark.parametrize("text", MOVERS.values(), ids=MOVERS.keys())
 def test_mover_and_seconder_are_found_wherever_they_stand(facts, text: str) -> None:
     assert [told(motion) for motion in motions(facts(ROLL + text))] == [("Bo Lee", "Cy Ng", "passed")]
+
+
+WITHOUT_A_ROLL = {
+    "labels": "Motion: Marx    Second: Hale\nVote: 3-0\n",
+    "bare": "Motion Marx, second Hale to adjourn. Motion carried.",
+    "by": "Motion by Marx, seconded by Hale, to adjourn. Motion carried.",
+}
+
+
+@pytest.mark.parametrize("text", WITHOUT_A_ROLL.values(), ids=WITHOUT_A_ROLL.keys())
+def test_a_second_tells_who_moved_where_no_roll_does(facts, text: str) -> None:
+    assert [told(motion) for motion in motions(facts(text))] == [("Marx", "Hale", "passed")]
 
 
 NO_MOTIONS = {
@@ -239,6 +274,14 @@ LEADS = {
     "in person": "President Ruiz called the regular meeting to order. Other members present in person: "
     "Lee, Ng, and Paz. "
     "Board member Fox participated via Zoom. Member Orr was absent.",
+    "pipes": "| Name | Title | Status |\n|---|---|---|\n| Ruiz Ruiz | Mayor | Present |\n| Lee Lee | "
+    "Member | Present |\n"
+    "| Ng Ng | Member | Present |\n| Paz Paz | Member | Present |\n| Fox Fox | Member | Present |\n"
+    "| Orr Orr | Member | Absent |\n",
+    "bold headings": "**Members Present**\n- Al Ruiz\n- Al Lee\n- Al Ng\n- Al Paz\n- Al "
+    "Fox\n\n**Members Absent**\n- Al Orr\n",
+    "to wit": "A quorum was present, to wit: Ruiz, Lee, Ng, Paz, Fox.\nAbsent: Orr; Guests: Jo Day, Max "
+    "Orth\n",
     "columns one below the other": "Attendee Name\nRuiz Ruiz\nLee Lee\nNg "
     "Ng\n\nTitle\nMayor\nMember\nMember\n\nStatus\n"
     "Present\nPresent\nPresent\n\nPaz Paz\nFox Fox\nOrr "

@@ -46,6 +46,8 @@ OFFERED = pattern(r"(?i)^(?:was|were|duly) (?:made|offered)")
 MOVABLE = pattern(
     r"(?i)\b(?:motion|motions|resolution|ordinance|amendment|substitute|following|nomination|bill|it|which)\b[^.;]{0,160}$"
 )
+VOTE_ON = pattern(r"(?i)\bon (?:the|this|that)\s+$")
+SECOND_NAMED = pattern(r"^[\s,;]{0,8}(?i:second|seconded|2nd|support)(?i:ed)?(?:\s+(?i:by))?\s*:?\s*\p{Lu}")
 SECOND_FOLLOWS = pattern(r"(?i)^[\s,;]{0,3}(?:and |with a )?(?:was )?(?:duly )?(?:second|2nd|support)")
 MOVED_BEFORE = pattern(
     r"(?i)\s+(?:then |also |so |again |further |now )?(?:moved|moves|motioned|"
@@ -71,6 +73,8 @@ PREVIOUS_QUESTION = pattern(
 PAIR = pattern(
     r"(?i)\b(?:M/S/C|M/S/P|M/S/F|M/S|MSC|MSP|MSF|motion/second(?:ed)?|moved/seconded|mover/seconder|m/s/carried)\b[\s:.(\[-]*"
 )
+MOVED_PAIR = pattern(r"(\p{Lu}[\p{L}'’-]+)\s?/\s?(\p{Lu}[\p{L}'’-]+)\s+(?:moved|motioned|made a motion)\b")
+MOTION_PAIR = pattern(r"\b(?i:motion)\s?\(\s?(\p{Lu}[\p{L}'’-]+)\s?[,/]\s?(\p{Lu}[\p{L}'’-]+)[,)]")
 CARRIED_PAIR = pattern(r"(?i)^(?:M/S/C|M/S/P|MSC|MSP|m/s/carried)\b")
 BARE_MOTION = pattern(r"\b(?:Motion|MOTION)\b(?:\s*[:(-])?\s+")
 NOBODY = pattern(
@@ -105,7 +109,7 @@ def _moves(text: str, roll: Roll) -> Iterator[Event]:
                 yield Event("move", name.start, match.start(), name.text, rule, 0.85)
     for match in BARE_MOTION.finditer(text):
         name = names.after(text, match.end(), reach=50)
-        if name and roll.knows(name.text):
+        if name and (roll.knows(name.text) or (not roll and _second_named(text, name))):
             yield Event("move", match.start(), name.end, name.text, "motion_name", 0.85)
     for match in NOBODY.finditer(text):
         if not text[match.end() : match.end() + 4].lstrip().lower().startswith(("by", "fro")):
@@ -160,6 +164,10 @@ def pairs(text: str, roll: Roll) -> Iterator[Event]:
                 yield Event("result", second.end, second.end, "passed", "pair", 0.8)
         elif not slash or not first:
             yield from _comma_pair(text, match.end())
+    for match in (*MOVED_PAIR.finditer(text), *MOTION_PAIR.finditer(text)):
+        if roll.knows(match.group(1)) and roll.knows(match.group(2)):
+            yield Event("move", match.start(), match.end(1), match.group(1), "pair", 0.9)
+            yield Event("second", match.start(2), match.end(2), match.group(2), "pair", 0.9)
     for match in NAME_MOTION.finditer(text):
         name = names.before(text, match.start())
         if name:
@@ -184,11 +192,21 @@ def _named_after(text: str, roll: Roll, words: Pattern, kind: str, rule: str) ->
         lead = text[max(0, match.start() - 160) : match.start()]
         if OFFERED.match(match.group()) and not MOVABLE.search(lead):
             continue
+        if match.group().rstrip().endswith(":") and VOTE_ON.search(lead):
+            continue
         name = names.after(text, match.end())
-        if name and (name.titled or roll.knows(name.text) or NAMES_A_PERSON.search(match.group())):
+        named = bool(NAMES_A_PERSON.search(match.group()))
+        if name and (
+            named or name.titled or roll.knows(name.text) or (not roll and _second_named(text, name))
+        ):
             yield Event(
                 kind, match.start(), name.end, name.text, rule, 0.95 if roll.knows(name.text) else 0.85
             )
+
+
+def _second_named(text: str, name: Name) -> bool:
+    """`Motion: Lee   Second: Ng`: where no roll tells who Lee is, the second does."""
+    return bool(SECOND_NAMED.match(text[name.end : name.end + 40]))
 
 
 def _named_before(text: str, roll: Roll, words: Pattern, kind: str, rule: str) -> Iterator[Event]:
@@ -220,6 +238,7 @@ SECONDED_BEFORE = pattern(
     r"(?i)\s+(?:then |also |duly )?(?:seconded|seconds|supported|"
     r"(?:provided|gave|offered) (?:the|a) second|second)\b"
 )
+AFTER_A_MOTION = pattern(r"\b(?i:motion)(?i: by| of|:)?\s+\p{Lu}[^.;]{1,40}[,;]\s*$")
 BARE_SECOND = pattern(r"(?i)\b(?:second|seconded|2nd)\b[\s,]+")
 
 
@@ -228,5 +247,6 @@ def seconds(text: str, roll: Roll) -> Iterator[Event]:
     yield from _named_before(text, roll, SECONDED_BEFORE, "second", "seconded")
     for match in BARE_SECOND.finditer(text):
         name = names.after(text, match.end(), reach=50)
-        if name and roll.knows(name.text):
+        moved = not roll and AFTER_A_MOTION.search(text[max(0, match.start() - 60) : match.start()])
+        if name and (roll.knows(name.text) or moved):
             yield Event("second", match.start(), name.end, name.text, "second_name", 0.85)

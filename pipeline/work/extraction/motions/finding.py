@@ -19,6 +19,7 @@ from pipeline.work.extraction.people.surnames import Roll
 SAME_PLACE = 12
 # The answers of one vote stand together.
 SAME_VOTE = 150
+SAME_BREATH = 60
 NO_VOTE = ("no_second", "withdrawn")
 LINE_ENDS = str.maketrans("\r\n", "  ")
 
@@ -74,10 +75,15 @@ def _add_votes(floor: Floor, text: str, flat: str, roll: Roll) -> None:
             motion.reach(tally)
     for answer in sorted(votes.answers(text, roll), key=lambda answer: answer.start):
         motion = floor.at(answer.start, reach=500)
-        if motion and motion.result not in NO_VOTE:
+        if motion and motion.result not in NO_VOTE and (answer.listed or _is_told(motion, answer)):
             _add_answer(motion, answer)
     for motion in floor.motions:
         _conclude(motion)
+
+
+def _is_told(motion: Motion, answer: Answer) -> bool:
+    """What a sentence says long after the motion was decided may be of another vote."""
+    return motion.result is None or answer.start - motion.end < SAME_BREATH
 
 
 def _add_answer(motion: Motion, answer: Answer) -> None:

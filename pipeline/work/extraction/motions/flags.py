@@ -8,6 +8,9 @@ from pipeline.work.extraction.motions.floor import Motion
 from pipeline.work.extraction.motions.tallies import Tally
 from pipeline.work.extraction.motions.votes import ABSENT, ABSTAIN, AYE, NO, Answer, size
 
+# Fewer than these are not all who can vote.
+FEWEST = 3
+
 
 def flags_of(motion: Motion, named: dict[str, list[str]], members: list[Fact]) -> Iterator[str]:
     """What does not add up is said, not hidden."""
@@ -39,7 +42,7 @@ def _tally_flags(motion: Motion, tally: Tally, members: int) -> Iterator[str]:
         # A sentence may name some of the dissenters; a list names them all, and so does who names the ayes.
         if told and (size(told) > count or (size(told) < count and (told.listed or vote == AYE))):
             yield f"{vote}: {size(told)} named, {count} counted"
-    if members and tally.ayes + noes + abstentions > members:
+    if members >= FEWEST and tally.ayes + noes + abstentions > members:
         yield f"{tally.ayes + noes + abstentions} votes, {members} members"
     if motion.result == "passed" and tally.ayes <= noes:
         yield f"passed with {tally.ayes} to {noes}"

@@ -26,7 +26,7 @@ DASHED = pattern(
 )
 VOTE_BEFORE = pattern(
     r"(?i)(?:\b(?:vote|votes|voted|carried|carries|passed|passes|failed|fails|approved|adopted|defeated|unanimously|motion|accepted|amendment|tally|result)\b"
-    r"[^.;\n\d]{0,40}|[(\[]\s*|[.;)]\s+)$"
+    r"[^.;\n\d]{0,40}|[(\[]\s*|[.;)]\s+|/[^\s,]{2,30},\s)$"
 )
 NOT_A_TALLY = pattern(
     r"(?i)(?:[\d$#/.,A-Z]|no\.?\s*|number\s*|resolution\s*|ordinance\s*|items?\s*|pages?\s*|sections?\s*|lots?\s*)$"

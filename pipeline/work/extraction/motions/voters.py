@@ -1,7 +1,7 @@
 """Where the names under an answer stand: after its label, in brackets, or above it."""
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from pipeline.work.extraction.patterns import Match, pattern
 from pipeline.work.extraction.people import name_lists, names
@@ -10,10 +10,12 @@ REACH = 900
 LABEL = pattern(
     r"(?i)\b(ayes?|yeas?|yes|in favor|for|affirmative|nays?|noes|no|against|opposed|negative|"
     r"abstain(?:ed|ing|s)?|abstentions?|recused|absent|excused|not voting|not present(?: at (?:the )?vote)?)"
-    r"[*_]{0,3}[ \t]*(?:\((\d{1,2})\))?[ \t]*[*_]{0,3}[:;–—-][*_]{0,3}[ \t]*"
+    r"[*_]{0,3}[ \t]*(?:\((\d{1,2})\))?[ \t]*[*_]{0,3}[:;,–—-][*_]{0,3}[ \t]*"
 )
+OLD_LIST = pattern(r"^(?i:ayes|yeas|nays|noes),\s+(?:\p{Lu}|(?i:none)\b)")
 BEFORE_LABEL = frozenset('([{.;,:*_|"“>/ \n\f')
 LEADING_COUNT = pattern(r"^\s*\(?(\d{1,2})\)?(?:\s*[-–—:.]|\s*$|\s+)")
+ONLY_COUNT = pattern(r"^[ \t]*(?:\(?(\d{1,2})\)?[ \t]*[-–—:]?[ \t]*)?\n")
 # `5 (Ruiz, Lee)`: the names stand in parentheses.
 IN_BRACKETS = pattern(r"^\s*(\d{1,2})?\s*[-–—:]?\s*\(\s*(?:\p{Lu}|[a-z]+ \p{Lu})")
 MAX_LINES = 12
@@ -26,11 +28,18 @@ class Span:
 
 
 def labels(text: str) -> list[Match]:
-    return [match for match in LABEL.finditer(text) if _stands_alone(text, match.start())]
+    return [match for match in LABEL.finditer(text) if _is_label(text, match)]
 
 
-def _stands_alone(text: str, start: int) -> bool:
-    return start == 0 or text[start - 1] in BEFORE_LABEL
+def _is_label(text: str, match: Match) -> bool:
+    start = match.start()
+    if start and text[start - 1] not in BEFORE_LABEL:
+        return False
+    # `Ayes, Messrs. Lee and Ng; nays, none`: as old minutes have it, and not `5 ayes, 0 nays`.
+    if not match.group().rstrip().endswith(","):
+        return True
+    counted = text[max(0, start - 4) : start].strip()[-1:].isdigit()
+    return bool(OLD_LIST.match(text[start : start + 60])) and not counted
 
 
 def rest_of_line(text: str, position: int) -> str:
@@ -45,14 +54,13 @@ def after(text: str, start: int) -> Span:
         begin = window.index("(", opened.end(1) if opened.group(1) else 0) + 1
         closed = window.find(")", begin)
         return Span(start + begin, start + (closed if closed > 0 else len(window)))
-    return Span(start, start + _end(window, _stop(window)))
+    stop = _stop(window)
+    return Span(start, start + (_column_end(window, stop) or _end(window, stop)))
 
 
 def _stop(window: str) -> int:
     """Where the next answer begins, or what the list stands in ends."""
-    label = next(
-        (match.start() for match in LABEL.finditer(window) if _stands_alone(window, match.start())), None
-    )
+    label = next((match.start() for match in LABEL.finditer(window) if _is_label(window, match)), None)
     ends = [window.find(mark) for mark in ("]", "\f")]
     return min([end for end in (label, *ends) if end is not None and end >= 0], default=len(window))
 
@@ -69,13 +77,28 @@ def _end(window: str, stop: int) -> int:
     return min(position, stop)
 
 
+def _column_end(window: str, stop: int) -> int | None:
+    """A name a line below the label, as many as were counted, or down to the next label or a blank line."""
+    beside, *below = window[:stop].splitlines(keepends=True) or [""]
+    counted = ONLY_COUNT.match(beside)
+    if not below or not counted:
+        return None
+    column = list(takewhile(is_names, below))
+    if counted.group(1):
+        column = column[: int(counted.group(1))]
+    elif len(column) < len(below) and below[len(column)].strip():
+        return None
+    several = len(column) > 1 and "," not in "".join(column)
+    return len(beside) + sum(map(len, column)) if several or (column and counted.group(1)) else None
+
+
 def _list_end(line: str) -> int | None:
     """Where a sentence, or what can be a list, ends on the line."""
     tokens = list(names.TOKEN.finditer(line))
     followers = [match.group() for match in tokens[1:]]
     for match, following in zip(tokens, [*followers, ""], strict=False):
         token = match.group()
-        if names.bare(token) == "motion":
+        if names.bare(token) == "motion" or (token.endswith(":") and not names.is_title(token)):
             return match.start()
         if names.ends_sentence(token) and len(token) > 2:
             return match.end() - 1

@@ -23,6 +23,8 @@ class Answer:
     names: tuple[str, ...]
     count: int | None
     listed: bool = False
+    # With a dash or a colon between name and answer.
+    marked: bool = False
 
 
 def size(answer: Answer) -> int:
@@ -54,11 +56,14 @@ VOTED = pattern(
     r"(?i)\s+(?:voted|voting|votes|was|were|all voted)?\s*[(\"“]?\b(aye|yea|yes|nay|no|in favor|against|"
     r"opposed|dissenting|dissented|abstaining|abstained|in opposition|in the negative)\b"
 )
+VERBLESS = pattern(r"(?i)^\s+[(\"“]?(?:aye|yea|yes|nay|no|in favor|against)$")
 ANSWERS = {"dissenting": NO, "dissented": NO, "in opposition": NO, "in the negative": NO} | KIND_OF
 COUNTED_NAMES = pattern(
     rf"(?i)\b(?:{NUMBER}\s+)?(ayes?|yeas?|yes|in favor|nays?|noes|no|against|opposed|abstentions?|abstaining|"
     r"abstained|absent)\s*[:–-]?\s*\("
 )
+# After an answer a sentence or a list goes on; after `Ms. Fox no longer`, something else was meant.
+ANSWERED = pattern(r"^[\"”)]?(?:\s*[,;.)\]/|]|\s*$|\s*\n|\s+\p{Lu}|\s+(?i:and)\b)")
 # So many answers one after another are a roll call, whether or not a roll was read.
 ROLL_CALL = 3
 NEXT_TO = 30
@@ -185,21 +190,24 @@ def _each(text: str, roll: Roll) -> Iterator[Answer]:
     """`Abbott-aye, Costello-aye`, `Mr. Amico, yes; Mr. Ruddy, no`, `Avila, Drummond, Greeley - aye`."""
     run: list[Answer] = []
     for match in EACH.finditer(text):
-        tail = text[match.end() : match.end() + 1]
         name = names.before(text, match.start())
-        if name is None or tail.isalpha() or tail == ":":
+        if name is None or not ANSWERED.match(text[match.end() : match.end() + 12]):
             continue
         if run and name.start - run[-1].end > NEXT_TO:
             yield from _believed(run, roll)
             run = []
         people = tuple(map(roll.full, [name.text, *_shared(text, name.start, roll)]))
-        run.append(Answer(name.start, match.end(), ANSWERS[match.group(1).lower()], people, None))
+        marked = match.group()[:1] not in ", \n"
+        vote = ANSWERS[match.group(1).lower()]
+        run.append(Answer(name.start, match.end(), vote, people, None, marked=marked))
     yield from _believed(run, roll)
 
 
 def _believed(run: list[Answer], roll: Roll) -> Iterator[Answer]:
-    is_roll_call = len({answer.names[0] for answer in run}) >= ROLL_CALL
-    yield from (answer for answer in run if is_roll_call or roll.knows(answer.names[0]))
+    """`Fox - no` may stand alone; `Mr. Fox, no` is a word in a talk until others answer as well."""
+    called = len({answer.names[0] for answer in run}) >= ROLL_CALL
+    talk = len({name for answer in run for name in answer.names}) == 1 and not run[0].marked
+    yield from (answer for answer in run if called or (roll.knows(answer.names[0]) and not talk))
 
 
 def _voted(text: str, roll: Roll) -> Iterator[Answer]:
@@ -207,7 +215,8 @@ def _voted(text: str, roll: Roll) -> Iterator[Answer]:
     for match in VOTED.finditer(text):
         vote = ANSWERS.get(" ".join(match.group(1).lower().split()), AYE)
         name = names.before(text, match.start())
-        if name and roll.knows(name.text):
+        said = not VERBLESS.match(match.group()) or ANSWERED.match(text[match.end() : match.end() + 12])
+        if name and said and (roll.knows(name.text) or (name.titled and not roll)):
             people = [name.text, *_shared(text, name.start, roll)]
             yield Answer(name.start, match.end(), vote, tuple(map(roll.full, people)), None)
 

@@ -104,6 +104,8 @@ def _sentence_end(line: str) -> int | None:
         token = match.group()
         if names.ends_sentence(token) and match.end() <= len(line.rstrip()):
             return match.end() - 1
+        if token.endswith(":") and match.start() > 3 and not names.is_title(token):
+            return match.start()
         if (
             names.bare(token) in ("also", "other", "others", "absent", "present", "staff")
             and match.start() > 3

@@ -21,7 +21,7 @@ DASHED = pattern(r"(?im)^([^:.\n]{0,40}?)\b(present|absent|excused|in attendance
 BARE = pattern(r"(?im)^()[ \t]*(present|attendance|in attendance|absent|excused)()[ \t]+")
 HALF_COLON = pattern(r"(?m)^()[ \t]*(Present|PRESENT|Absent|ABSENT)()\.[ \t]+")
 HEADING = pattern(
-    r"(?im)^[ \t]*((?:[^\s:.]+ ){0,3})(present|absent|in attendance|excused)[ \t]*(?:\n[ \t]*){1,3}"
+    r"(?im)^[ \t*#_]*((?:[^\s:.]+ ){0,3})(present|absent|in attendance|excused)[ \t*_]*(?:\n[ \t]*){1,3}"
 )
 ANSWERED = pattern(r"(?i)[ ,:\-–—]+\b(present|here|absent|excused)\b")
 STATED = pattern(
@@ -33,9 +33,11 @@ STATED = pattern(
 )
 # Somebody who came to speak is no member.
 ON_BUSINESS = pattern(r"(?i)^\s+(?:to|on behalf|representing|for|from|in (?:support|favor|opposition)|and)\b")
+AND_EXCUSED = pattern(r"(?i)^\s+and\s+(?:was\s+|were\s+)?excused\b")
 # What may stand between the label and its colon.
 QUALIFIED = pattern(
-    r"(?i)^[\s(]*(?:$|\d|members?|commissioners?|trustees|directors|councilmembers?|council|board|staff|at|by|in"
+    r"(?i)^[\s(,]*(?:$|to wit|namely|as follows|"
+    r"\d|members?|commissioners?|trustees|directors|councilmembers?|council|board|staff|at|by|in"
     r"|on|via|and|were|was|for|from|with|without|today|tonight|also|excused|remotely|virtually|electronically"
     r"|roll|none|this|during|throughout|physically|telephonically|are|aldermen|supervisors|selectmen|officials)"
 )
@@ -44,8 +46,8 @@ ARRIVED = pattern(
     r"(?: late)?(?: at\b|,| the)|\bpresent (?:at|after)\b"
 )
 TABLE = pattern(
-    r"(?im)^[ \t]*(?:(?:district|ward|seat|place|position|division|area|zone) [\w-]{1,3}[ \t:–-]+)?"
-    r"(\p{Lu}[^\n:]{2,60}?)[ \t._–-]*[ \t._](present|absent|late|excused|remote)\b[ \t]*"
+    r"(?im)^[ \t|]*(?:(?:district|ward|seat|place|position|division|area|zone) [\w-]{1,3}[ \t:–-]+)?"
+    r"(\p{Lu}[^\n:]{2,60}?)[ \t._–|-]*[ \t._](present|absent|late|excused|remote)\b[ \t|]*"
     r"(?:\d{1,2}:\d\d[^\n]{0,12})?$"
 )
 # So many lines that end in one of these words are a table, whatever stands above them.
@@ -65,7 +67,7 @@ OTHER_MEMBERS = pattern(
     r"(?i)\bother\b[^.:]{0,20}\b(?:members|commissioners|trustees|directors|supervisors|council\w+|alder\w+)"
 )
 # Who runs the meeting is there, whether or not the roll says so.
-PRESIDED = pattern(r"(?i),?\s+presid(?:ing|ed)\b")
+PRESIDED = pattern(r"(?i),?\s+(?:presid(?:ing|ed)|in the chair)\b")
 OPENED = pattern(
     r"(?i)\s+(?:called|convened|brought)\s+(?:the\s+|this\s+)?(?:[\w-]+\s+){0,4}?(?:meeting|session|board|council|commission)\s+to\s+order\b"
 )
@@ -255,9 +257,10 @@ def _statements(text: str) -> Iterator[Fact]:
         colon = text.rfind(":", start, match.start())
         begin = colon + 1 if colon >= 0 else start
         people = list(name_lists.listed(text, begin, match.start()))
-        if _is_about(
-            people, text[begin : match.start()], said=match.group(3) is None
-        ) and not ON_BUSINESS.match(text[match.end() : match.end() + 30]):
+        following = text[match.end() : match.end() + 30]
+        on_business = ON_BUSINESS.match(following) and "excused" not in following
+        if _is_about(people, text[begin : match.start()], said=match.group(3) is None) and not on_business:
+            presence = "excused" if AND_EXCUSED.match(following) else presence
             for person in people:
                 role = (
                     "staff"
