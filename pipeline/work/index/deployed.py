@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from pipeline.work.database.compilation import stable_id
-
-TOLD = "id, body, date, kind, version, superseded, sha256, fetched_at, pages, title, url"
+# What tells documents apart in databases that were deployed before they had fingerprints.
+TOLD = ("body", "date", "kind", "version", "superseded", "sha256", "fetched_at", "pages", "title", "url")
 
 
 @dataclass(frozen=True)
@@ -19,7 +18,6 @@ class IndexedDocument:
     day: int
     kind: str
     superseded: bool
-    fingerprint: str
 
 
 @dataclass(frozen=True)
@@ -37,20 +35,39 @@ def reading(database: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def state_of(connection: sqlite3.Connection) -> str:
+@dataclass(frozen=True)
+class InShort:
+    state: str
+    documents: int
+    pages: int
+    first_day: int
+    last_day: int
+
+
+def in_short(connection: sqlite3.Connection) -> InShort:
+    """Of the documents that are current."""
     row = connection.execute("SELECT state FROM site").fetchone()
-    return (row and row[0]) or ""
+    told = connection.execute(
+        "SELECT count(*), coalesce(sum(pages), 0), min(nullif(date, '')), max(date) FROM documents"
+        " WHERE NOT coalesce(superseded, 0)"
+    ).fetchone()
+    return InShort((row and row[0]) or "", told[0], told[1], day_of(told[2]), day_of(told[3]))
 
 
-def documents_of(connection: sqlite3.Connection, state: str) -> Iterator[IndexedDocument]:
+def fingerprints_of(connection: sqlite3.Connection) -> dict[str, str]:
+    """Every document with what changes when its text or what is said of it does. Reads no text."""
     columns = {row[1] for row in connection.execute("PRAGMA table_info(documents)")}
-    # Databases that were deployed before there was a fingerprint are told apart by what they say.
-    mark = "fingerprint" if "fingerprint" in columns else "NULL"
-    for row in connection.execute(f"SELECT {TOLD}, {mark} FROM documents ORDER BY date, id"):  # noqa: S608
-        *told, known = row
-        identity, body, day, kind, _, superseded = told[:6]
-        fingerprint = stable_id(state, known) if known else stable_id(state, *told)
-        yield IndexedDocument(identity, body or "", day_of(day), kind or "", bool(superseded), fingerprint)
+    told = " || '|' || ".join(f"coalesce({name}, '')" for name in TOLD)
+    mark = f"coalesce(fingerprint, {told})" if "fingerprint" in columns else told
+    return dict(connection.execute(f"SELECT id, {mark} FROM documents ORDER BY date, id"))  # noqa: S608
+
+
+def document_of(connection: sqlite3.Connection, identity: str) -> IndexedDocument:
+    row = connection.execute(
+        "SELECT body, date, kind, superseded FROM documents WHERE id = ?", (identity,)
+    ).fetchone()
+    body, day, kind, superseded = row
+    return IndexedDocument(identity, body or "", day_of(day), kind or "", bool(superseded))
 
 
 def pages_of(connection: sqlite3.Connection, document: str) -> Iterator[IndexedPage]:

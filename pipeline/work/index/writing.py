@@ -2,23 +2,24 @@
 
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
 
-from tantivy import Document, Index, IndexWriter
+from tantivy import Document, Index, IndexWriter, Query
 
 from pipeline.work.index import contents, generations
 from pipeline.work.index.contents import Manifest, Summary
 from pipeline.work.index.deployed import (
     IndexedDocument,
     IndexedPage,
-    documents_of,
+    document_of,
+    fingerprints_of,
+    in_short,
     pages_of,
     reading,
-    state_of,
 )
 from pipeline.work.index.schema import (
     BODY,
@@ -40,6 +41,7 @@ from pipeline.work.index.schema import (
     YEAR,
     create_index,
     open_index,
+    schema,
 )
 
 HEAP_BYTES = 128 << 20
@@ -96,11 +98,13 @@ def remove_document(root: Path, site: str, document: str) -> bool:
         summary = contents.summary_of(searcher, site)
         if summary is None or manifest.pop(document, None) is None:
             return False
+        pages = searcher.search(Query.term_query(schema(), DOCUMENT, document), limit=1, count=True).count
+        # The version stays: the next deploy compares the documents, whatever the version says.
+        left = replace(summary, documents=summary.documents - 1, pages=summary.pages - (pages or 0))
         with _committing(index) as writer:
             writer.delete_documents_by_term(DOCUMENT, document)
             _forget(writer, site)
-            # Its version is kept: the next deploy compares the documents, whatever the version says.
-            writer.add_document(contents.summary_entry(summary))
+            writer.add_document(contents.summary_entry(left))
             writer.add_document(contents.manifest_entry(site, manifest))
         return True
 
@@ -128,40 +132,32 @@ def _committing(index: Index) -> Iterator[IndexWriter]:
 
 
 def _sync(index: Index, site: str, version: str, database: Path) -> Synced:
-    before = contents.manifest_of(index.searcher(), site)
+    searcher = index.searcher()
+    before, known = contents.manifest_of(searcher, site), contents.summary_of(searcher, site)
     with reading(database) as connection:
-        state = state_of(connection)
-        wanted = {document.id: document for document in documents_of(connection, state)}
+        wanted = fingerprints_of(connection)
+        summary = Summary(site, version, **asdict(in_short(connection)))
+        if known and known.state != summary.state:
+            # Every page says which state it is from.
+            before = dict.fromkeys(before, "")
         with _committing(index) as writer:
-            return _write(writer, connection, Release(site, version, state), before, wanted)
-
-
-@dataclass(frozen=True)
-class Release:
-    site: str
-    version: str
-    state: str
+            return _write(writer, connection, summary, before, wanted)
 
 
 def _write(
-    writer: IndexWriter,
-    connection: sqlite3.Connection,
-    release: Release,
-    before: Manifest,
-    wanted: dict[str, IndexedDocument],
+    writer: IndexWriter, connection: sqlite3.Connection, summary: Summary, before: Manifest, wanted: Manifest
 ) -> Synced:
-    removed = tuple(sorted(before.keys() - wanted.keys()))
-    fresh = [each for each in wanted.values() if before.get(each.id) != each.fingerprint]
-    changed = tuple(each.id for each in fresh if each.id in before)
+    removed = tuple(document for document in before if document not in wanted)
+    fresh = [document for document, mark in wanted.items() if before.get(document) != mark]
+    changed = tuple(document for document in fresh if document in before)
     for document in (*removed, *changed):
         writer.delete_documents_by_term(DOCUMENT, document)
-    pages = sum(_add(writer, connection, release, document) for document in fresh)
-    _forget(writer, release.site)
-    writer.add_document(contents.summary_entry(_summary(connection, release, wanted.values())))
-    manifest = {each.id: each.fingerprint for each in wanted.values()}
-    writer.add_document(contents.manifest_entry(release.site, manifest))
-    added = tuple(each.id for each in fresh if each.id not in before)
-    return Synced(release.site, added, changed, removed, pages)
+    pages = sum(_add(writer, connection, summary, document) for document in fresh)
+    _forget(writer, summary.site)
+    writer.add_document(contents.summary_entry(summary))
+    writer.add_document(contents.manifest_entry(summary.site, wanted))
+    added = tuple(document for document in fresh if document not in before)
+    return Synced(summary.site, added, changed, removed, pages)
 
 
 def _forget(writer: IndexWriter, site: str) -> None:
@@ -169,31 +165,10 @@ def _forget(writer: IndexWriter, site: str) -> None:
         writer.delete_documents_by_term(field, site)
 
 
-def _summary(
-    connection: sqlite3.Connection, release: Release, documents: Iterable[IndexedDocument]
-) -> Summary:
-    current = [each for each in documents if not each.superseded]
-    days = [each.day for each in current if each.day]
-    pages = connection.execute(
-        "SELECT coalesce(sum(pages), 0) FROM documents WHERE NOT coalesce(superseded, 0)"
-    ).fetchone()[0]
-    return Summary(
-        site=release.site,
-        version=release.version,
-        state=release.state,
-        documents=len(current),
-        pages=pages,
-        first_day=min(days, default=0),
-        last_day=max(days, default=0),
-    )
-
-
-def _add(
-    writer: IndexWriter, connection: sqlite3.Connection, release: Release, document: IndexedDocument
-) -> int:
-    count = 0
-    for page in pages_of(connection, document.id):
-        writer.add_document(page_entry(release.site, release.state, document, page))
+def _add(writer: IndexWriter, connection: sqlite3.Connection, summary: Summary, identity: str) -> int:
+    document, count = document_of(connection, identity), 0
+    for page in pages_of(connection, identity):
+        writer.add_document(page_entry(summary.site, summary.state, document, page))
         count += 1
     return count
 
