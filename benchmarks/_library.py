@@ -27,7 +27,7 @@ class Library:
 
     documents: int = 500
     pages: int = 20
-    words: int = 300
+    words: int = 200
 
     @property
     def pages_a_site(self) -> int:

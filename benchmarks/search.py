@@ -1,4 +1,4 @@
-"""Search over two million pages: against SQLite's FTS5 on the same pages, and as the number of pages grows."""
+"""Search over two million pages: against SQLite's FTS5 on the same pages, and as the pages grow in number."""
 
 import math
 import random
@@ -8,20 +8,19 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 from benchmarks import _library
 from benchmarks._library import BODIES, Library
-from pipeline.work.index import generations, marking, searching, writing
-from pipeline.work.index.question import understand
-from pipeline.work.index.searching import Reader, Wanted
 from pipeline.work.database.schema import TOKENIZER
+from pipeline.work.index import generations, marking, searching, writing
+from pipeline.work.index.searching import Reader, Wanted
 from records.published import Records
 
-# A word on 70, 50, 20 and 10 % of the pages, two common pairs, a phrase, a common with a rare word, a rare one.
+# Words on 70, 50, 20 and 10 % of the pages, two common pairs, a phrase, a common and a rare word, a rare one.
 QUERIES = (
     "council",
     "motion",
@@ -39,8 +38,11 @@ PEER_PAGES = 12_000_000
 Seconds = dict[str, float]
 
 
+LIBRARY = Library()
+
+
 def run(
-    small: int = 200_000, large: int = 2_000_000, documents: int = 10_000, library: Library = Library()
+    small: int = 200_000, large: int = 2_000_000, documents: int = 10_000, library: Library = LIBRARY
 ) -> dict[str, float]:
     with tempfile.TemporaryDirectory(prefix="clerk-search-") as scratch:
         root = Path(scratch)
@@ -124,7 +126,7 @@ class Shelf:
         self.reader, self.databases = reader, databases
 
     def answer(self, wanted: Wanted) -> int:
-        self.reader.counts.cache_clear()
+        self.reader.forget()
         found = searching.search(self.reader, wanted, limit=20)
         for place in found.places:
             address = f"{(self.databases / place.site).as_uri()}.db?mode=ro&immutable=1"
@@ -243,7 +245,7 @@ def mean(seconds: Seconds) -> float:
     return statistics.fmean(seconds.values())
 
 
-def geometric(ratios) -> float:  # type: ignore[no-untyped-def]
+def geometric(ratios: Iterable[float]) -> float:
     return statistics.geometric_mean(list(ratios))
 
 
@@ -253,5 +255,5 @@ def percentile(values: list[float], percent: int) -> float:
 
 if __name__ == "__main__":
     sizes = [int(size) for size in sys.argv[1:3]] or [20_000, 200_000]
-    for name, value in run(*sizes, documents=int(sys.argv[3]) if len(sys.argv) > 3 else 2000).items():
+    for name, value in run(sizes[0], sizes[1], sizes[0] // 10).items():
         print(f"{name:36} {value:12.4g}")

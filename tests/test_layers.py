@@ -65,7 +65,10 @@ ARROWS: dict[str, tuple[str, ...]] = {
         *("sites", "pipeline.errors", "pipeline.models", "pipeline.queue", "pipeline.state", "pipeline.flow"),
         "pipeline.webhooks",
     ),
-    "pipeline.verify": ("sites", "pipeline.errors", "pipeline.models", "pipeline.state"),
+    "pipeline.verify": (
+        *("sites", "pipeline.errors", "pipeline.models", "pipeline.state"),
+        *("pipeline.stages.deploy", "pipeline.work.index"),
+    ),
     "pipeline.takeover": ("sites", "pipeline.errors", "pipeline.models", "pipeline.state", "pipeline.queue"),
     "pipeline.workers": ("sites", "pipeline.jobs", "pipeline.queue", "pipeline.work.ocr"),
     "pipeline.reports": (

@@ -1,6 +1,6 @@
 """The deploy stage: text and facts of a site are joined and published."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +15,9 @@ from pipeline.stages.shared_files import push_database, shared
 from pipeline.state.attempt import Attempt, Finished
 from pipeline.work import deploy
 from pipeline.work.deploy import Release, Target
+from pipeline.work.deploy.directory import DirectoryTarget
 from pipeline.work.files import remove_old
+from pipeline.work.index.upkeep import Served
 from sites.models import Site
 from sites.storage import SiteFiles
 
@@ -80,6 +82,12 @@ def databases_dir() -> Path:
         if url.startswith("directory:"):
             return Path(unquote(urlsplit(url).path))
     return Path(settings.DEPLOY_DIR)
+
+
+def served() -> Iterator[Served]:
+    """The databases that readers have now."""
+    for site_id, version, database in DirectoryTarget(databases_dir()).served():
+        yield Served(site_id, version, database)
 
 
 def targets() -> list[tuple[str, Target]]:

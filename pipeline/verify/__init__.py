@@ -3,10 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.conf import settings
 from django.utils import timezone
 
 from pipeline.models import Intervention, ReconcileRun
-from pipeline.verify import files, ledger, query_plans, schema
+from pipeline.verify import files, ledger, query_plans, schema, search
 from pipeline.verify.preflight import Criterion, preflight
 from pipeline.verify.problem import Problem
 from sites.models import Site
@@ -46,6 +47,9 @@ def verify(*, with_files: bool = False, fix: bool = False, with_preflight: bool 
         return report
     report.checked += ["ledger", "queries"]
     report.problems += [*ledger.problems(), *query_plans.problems()]
+    if settings.SEARCH_INDEX:
+        report.checked.append("search")
+        report.problems += search.problems(thorough=with_files)
     if with_files:
         report.checked.append("files")
         _files(report, fix)

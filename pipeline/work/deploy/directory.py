@@ -48,6 +48,10 @@ class DirectoryTarget:
         link = self._link(site)
         return link.readlink().stem if link.is_symlink() else None
 
+    def served(self) -> list[tuple[str, str, Path]]:
+        """Every site with the version that serves and its file."""
+        return [(link.stem, link.readlink().stem, link.resolve()) for link in self._links() if link.exists()]
+
     def switch(self, site: str, version: str) -> Published:
         if not self.kept(site, version).is_file():
             raise releases.unknown_version(site, version)

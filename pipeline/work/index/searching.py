@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -36,6 +37,7 @@ DEEPEST = 1000
 SHOWN_OF_EACH = 50
 MOST_YEARS = 1000
 KEPT_COUNTS = 512
+COUNTING_THREADS = 4
 
 
 @dataclass(frozen=True)
@@ -73,10 +75,7 @@ class Counts:
     total: int = 0
     years: tuple[tuple[int, int], ...] = ()
     sites: tuple[tuple[str, int], ...] = ()
-    states: tuple[tuple[str, int], ...] = ()
     bodies: tuple[tuple[str, int], ...] = ()
-    kinds: tuple[tuple[str, int], ...] = ()
-    methods: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,16 @@ class Answer:
     counts: Counts = field(default_factory=Counts)
 
 
-FACETS = {"sites": SITE, "states": STATE, "bodies": BODY, "kinds": KIND, "methods": METHOD}
+CHOICES = {
+    "sites": SITE,
+    "states": STATE,
+    "bodies": BODY,
+    "kinds": KIND,
+    "methods": METHOD,
+    "documents": DOCUMENT,
+}
+# Each of these looks at every page found: only what is shown is counted.
+COUNTED = {"sites": SITE, "bodies": BODY}
 
 
 class Reader:
@@ -98,8 +106,8 @@ class Reader:
         self._seen: tuple[str, int, int] | None = None
         self._index: Index | None = None
         self._searcher: Searcher | None = None
-        self.counts = lru_cache(maxsize=KEPT_COUNTS)(self._counts)
-        self.summaries = lru_cache(maxsize=1)(self._summaries)
+        self._counted = lru_cache(maxsize=KEPT_COUNTS)(self._count)
+        self._summed = lru_cache(maxsize=1)(self._sum)
 
     def searcher(self) -> Searcher | None:
         """None when there is no index."""
@@ -119,16 +127,28 @@ class Reader:
         self._index.reload()
         self._searcher = self._index.searcher()
         self._seen = seen
-        self.counts.cache_clear()
-        self.summaries.cache_clear()
+        self.forget()  # or the searcher before this one would keep its files open
 
-    def _counts(self, wanted: Wanted) -> Counts:
+    def counts(self, wanted: Wanted) -> Counts:
+        """Kept until the next commit: whoever turns to the second page does not count again."""
         searcher = self.searcher()
-        return count(searcher, wanted) if searcher else Counts()
+        return self._counted(searcher, wanted) if searcher else Counts()
 
-    def _summaries(self) -> tuple[Summary, ...]:
+    def summaries(self) -> tuple[Summary, ...]:
         searcher = self.searcher()
-        return tuple(contents.summaries(searcher)) if searcher else ()
+        return self._summed(searcher) if searcher else ()
+
+    def forget(self) -> None:
+        self._counted.cache_clear()
+        self._summed.cache_clear()
+
+    @staticmethod
+    def _count(searcher: Searcher, wanted: Wanted) -> Counts:
+        return count(searcher, wanted)
+
+    @staticmethod
+    def _sum(searcher: Searcher) -> tuple[Summary, ...]:
+        return tuple(contents.summaries(searcher))
 
 
 @cache
@@ -143,8 +163,15 @@ def search(reader: Reader, wanted: Wanted, *, limit: int = 20, offset: int = 0, 
     searcher = reader.searcher()
     if searcher is None:
         return Answer(question)
-    counts = reader.counts(replace(wanted, newest_first=False))
-    return Answer(question, find(searcher, wanted, limit=limit, offset=offset, after=after), counts)
+    # Counting looks at every hit, so it takes longer: side by side, for the library lets go of Python.
+    counts = _pool().submit(reader.counts, replace(wanted, newest_first=False))
+    places = find(searcher, wanted, limit=limit, offset=offset, after=after)
+    return Answer(question, places, counts.result())
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(COUNTING_THREADS, thread_name_prefix="counting")
 
 
 def find(
@@ -173,7 +200,7 @@ def _place(searcher: Searcher, address: object, after: int) -> Place:
 
 def count(searcher: Searcher, wanted: Wanted) -> Counts:
     asked = {"years": {"terms": {"field": YEAR, "size": MOST_YEARS}}}
-    asked |= {name: {"terms": {"field": column, "size": SHOWN_OF_EACH}} for name, column in FACETS.items()}
+    asked |= {name: {"terms": {"field": column, "size": SHOWN_OF_EACH}} for name, column in COUNTED.items()}
     told = searcher.aggregate(narrowed(wanted), asked)
     listed = {
         name: tuple((bucket["key"], bucket["doc_count"]) for bucket in part["buckets"])
@@ -216,9 +243,8 @@ def _except(shelf: Query, question: Question, superseded: bool) -> Query:
 
 
 def _filters(wanted: Wanted) -> list[Query]:
-    chosen = {name: getattr(wanted, name) for name in FACETS} | {"documents": wanted.documents}
-    columns = FACETS | {"documents": DOCUMENT}
-    return [_one_of(columns[name], values) for name, values in chosen.items() if values]
+    chosen = ((column, getattr(wanted, name)) for name, column in CHOICES.items())
+    return [_one_of(column, values) for column, values in chosen if values]
 
 
 def _one_of(column: str, values: Sequence[str]) -> Query:
@@ -237,3 +263,10 @@ def _ranges(wanted: Wanted, after: int) -> list[Query]:
             Query.range_query(schema(), PLACE, FieldType.Unsigned, None, after, include_upper=False)
         )
     return ranges
+
+
+def pages_by_site(searcher: Searcher) -> dict[str, int]:
+    """Every page there is, of superseded versions too."""
+    asked = {"sites": {"terms": {"field": SITE, "size": contents.MOST_SITES}}}
+    told = searcher.aggregate(_one_of(SHELF, (CURRENT, SUPERSEDED)), asked)
+    return {bucket["key"]: bucket["doc_count"] for bucket in told["sites"]["buckets"]}

@@ -69,10 +69,10 @@ def sync_site(root: Path, site: str, version: str, database: Path) -> Synced:
         folder = generations.serving(root)
         if folder is None:
             folder = generations.new_folder(root)
-            synced = _sync(create_index(folder), site, version, database)
+            synced = sync(create_index(folder), site, version, database)
             generations.serve(root, folder)
         else:
-            synced = _sync(open_index(folder), site, version, database)
+            synced = sync(open_index(folder), site, version, database)
     return synced
 
 
@@ -81,11 +81,15 @@ def remove_site(root: Path, site: str) -> int:
     with _changing(root) as index:
         if index is None:
             return 0
-        manifest = contents.manifest_of(index.searcher(), site)
-        with _committing(index) as writer:
-            writer.delete_documents_by_term(SITE, site)
-            _forget(writer, site)
-        return len(manifest)
+        return forget_site(index, site)
+
+
+def forget_site(index: Index, site: str) -> int:
+    manifest = contents.manifest_of(index.searcher(), site)
+    with _committing(index) as writer:
+        writer.delete_documents_by_term(SITE, site)
+        _forget(writer, site)
+    return len(manifest)
 
 
 def remove_document(root: Path, site: str, document: str) -> bool:
@@ -98,9 +102,9 @@ def remove_document(root: Path, site: str, document: str) -> bool:
         summary = contents.summary_of(searcher, site)
         if summary is None or manifest.pop(document, None) is None:
             return False
-        pages = searcher.search(Query.term_query(schema(), DOCUMENT, document), limit=1, count=True).count
+        pages = len(searcher.search(Query.term_query(schema(), DOCUMENT, document), limit=MOST_PAGES).hits)
         # The version stays: the next deploy compares the documents, whatever the version says.
-        left = replace(summary, documents=summary.documents - 1, pages=summary.pages - (pages or 0))
+        left = replace(summary, documents=summary.documents - 1, pages=summary.pages - pages)
         with _committing(index) as writer:
             writer.delete_documents_by_term(DOCUMENT, document)
             _forget(writer, site)
@@ -131,7 +135,9 @@ def _committing(index: Index) -> Iterator[IndexWriter]:
         writer.wait_merging_threads()
 
 
-def _sync(index: Index, site: str, version: str, database: Path) -> Synced:
+def sync(index: Index, site: str, version: str, database: Path) -> Synced:
+    """The same for an index that nobody else writes to."""
+    index.reload()
     searcher = index.searcher()
     before, known = contents.manifest_of(searcher, site), contents.summary_of(searcher, site)
     with reading(database) as connection:
