@@ -1,7 +1,6 @@
-"""The order of the pipeline, and how a site begins, moves on, ends, pauses and goes on."""
+"""How a site begins a run, moves on, ends, pauses and goes on."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
@@ -10,29 +9,13 @@ from django.utils import timezone
 from pipeline import webhooks
 from pipeline.errors import Fenced
 from pipeline.models import DocumentState, Run, Status
+from pipeline.order import STEPS, Units
 from pipeline.queue import sending
 from pipeline.queue.sending import Ticket
 from pipeline.state import UnknownSite, runs
 from pipeline.state.ledger import SITE_UNIT, Work
 from sites.models import Document, Site
 from sites.stages import WAVES, Stage, wave_of
-
-
-@dataclass(frozen=True)
-class Step:
-    """The entry points of a stage: for a row of a document, and for one of the site or a source."""
-
-    document_job: str = ""
-    unit_job: str = ""
-
-
-STEPS = {
-    Stage.FETCH: Step("pipeline.jobs.download_document", "pipeline.jobs.list_source"),
-    Stage.OCR: Step("pipeline.jobs.ocr_document", "pipeline.jobs.find_missing_document"),
-    Stage.COMPILATION: Step(unit_job="pipeline.jobs.compile_site"),
-    Stage.EXTRACTION: Step("pipeline.jobs.extract_document"),
-    Stage.DEPLOY: Step(unit_job="pipeline.jobs.deploy_site"),
-}
 
 NO_PDF = "No PDF was found: the site may have none, or the fetch may have failed"
 
@@ -146,15 +129,12 @@ def _running(site: Site) -> Run | None:
 
 def work_for(site_id: str, stage: Stage) -> Work:
     """What is not processed yet; the site's own units are done anew by every run."""
-    match stage:
-        case Stage.FETCH:
-            return Work(units=_sources(site_id), documents=_ids(_unfetched(site_id)))
-        case Stage.OCR:
-            return Work(documents=_ids(_ready(site_id, after=Stage.FETCH, stage=Stage.OCR)))
-        case Stage.EXTRACTION:
-            return Work(documents=_ids(_ready(site_id, after=Stage.OCR, stage=Stage.EXTRACTION)))
-        case _:
-            return Work(units=[SITE_UNIT])
+    step = STEPS[stage]
+    units = {Units.SITE: [SITE_UNIT], Units.SOURCES: _sources(site_id), Units.NONE: []}[step.units]
+    if not step.document_job:
+        return Work(units=units)
+    documents = _ready(site_id, step.needs, stage) if step.needs else _begun(site_id, stage)
+    return Work(units=units, documents=_ids(documents))
 
 
 def _sources(site_id: str) -> list[str]:
@@ -166,13 +146,13 @@ def _wanted(site_id: str) -> QuerySet[Document]:
     return Document.objects.filter(site_id=site_id, skip_reason="", superseded_at=None)
 
 
-def _unfetched(site_id: str) -> QuerySet[Document]:
-    """Documents that an earlier run listed and did not get."""
-    rows = DocumentState.objects.filter(site_id=site_id, pipeline=Stage.FETCH)
+def _begun(site_id: str, stage: Stage) -> QuerySet[Document]:
+    """Documents that this stage took up in an earlier run and did not finish."""
+    rows = DocumentState.objects.filter(site_id=site_id, pipeline=stage)
     return _wanted(site_id).filter(pk__in=rows.exclude(status=Status.PROCESSED).values("document_id"))
 
 
-def _ready(site_id: str, *, after: Stage, stage: Stage) -> QuerySet[Document]:
+def _ready(site_id: str, after: Stage, stage: Stage) -> QuerySet[Document]:
     processed = DocumentState.objects.filter(site_id=site_id, status=Status.PROCESSED, document__isnull=False)
     return (
         _wanted(site_id)
@@ -224,9 +204,8 @@ def _why_blocked(site: Site, wave: tuple[Stage, ...]) -> tuple[Stage, str] | Non
     if wave == (Stage.OCR,) and not _has(site.pk, Stage.OCR):
         failed = site.progress(Stage.OCR).failed
         return Stage.OCR, f"StageError: not one document gave text ({failed} failed OCR); nothing to compile"
-    for stage in (Stage.COMPILATION, Stage.DEPLOY):
-        # These have one job for the whole site: without it there is nothing to go on with.
-        if stage in wave and site.progress(stage).failed:
+    for stage in wave:
+        if STEPS[stage].required and site.progress(stage).failed:
             return stage, site.last_error_message or f"StageError: {stage} failed"
     return None
 

@@ -11,6 +11,11 @@ from sites.stages import Progress, Stage
 STUCK_AFTER = timedelta(hours=2)
 
 
+def untouched_since(moment: datetime) -> Q:
+    """A site that was never touched at all is one of them."""
+    return Q(updated_at__lt=moment) | Q(updated_at=None)
+
+
 class SiteQuerySet(models.QuerySet["Site"]):
     def in_pipeline(self) -> "SiteQuerySet":
         """Sites that have been started at least once."""
@@ -21,9 +26,8 @@ class SiteQuerySet(models.QuerySet["Site"]):
         return self.filter(Q(current_stage__lt=Stage.COMPLETED) | Q(current_stage__gt=Stage.COMPLETED))
 
     def stuck(self, now: datetime | None = None) -> "SiteQuerySet":
-        """Not completed and untouched for two hours."""
-        since = (now or timezone.now()) - STUCK_AFTER
-        return self.unfinished().filter(Q(updated_at__lt=since) | Q(updated_at=None))
+        """Not completed and untouched for two hours: the one meaning of the word."""
+        return self.unfinished().filter(untouched_since((now or timezone.now()) - STUCK_AFTER))
 
     def most_stale_first(self) -> "SiteQuerySet":
         return self.order_by(models.F("updated_at").asc(nulls_first=True), "subdomain")

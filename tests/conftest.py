@@ -12,7 +12,7 @@ from django.utils import timezone
 from rq import SimpleWorker
 from rq.registry import ScheduledJobRegistry
 
-from pipeline import flow
+from pipeline import order
 from pipeline.models import DocumentState, Run, Status
 from pipeline.state.counters import ledger_counts
 from pipeline.workers.worker import PipelineWorker
@@ -43,7 +43,7 @@ def empty_queues() -> Iterator[None]:
 def trivial_jobs(monkeypatch) -> None:
     """The real flow with jobs that do next to nothing."""
     for stage, step in trivial.STEPS.items():
-        monkeypatch.setitem(flow.STEPS, stage, step)
+        monkeypatch.setitem(order.STEPS, stage, step)
 
 
 @pytest.fixture

@@ -8,31 +8,34 @@ A document's title says how it behaves: `ok`, `bad` (terminal in OCR), `flaky` (
 import os
 import signal
 import time
+from dataclasses import replace
 
 from django.utils import timezone
 
-from pipeline import flow
+from pipeline import order
 from pipeline.errors import DocumentError, SourceError
-from pipeline.flow import Step
 from pipeline.models import DocumentState
 from pipeline.protocol import job
 from pipeline.state.attempt import Attempt, Finished
 from sites.models import Document, Source
 from sites.stages import Stage
 
+JOBS = {
+    Stage.FETCH: ("tests.trivial.download_document", "tests.trivial.list_source"),
+    Stage.OCR: ("tests.trivial.ocr_document", ""),
+    Stage.COMPILATION: ("", "tests.trivial.compile_site"),
+    Stage.EXTRACTION: ("tests.trivial.extract_document", ""),
+    Stage.DEPLOY: ("", "tests.trivial.deploy_site"),
+}
 STEPS = {
-    Stage.FETCH: Step("tests.trivial.download_document", "tests.trivial.list_source"),
-    Stage.OCR: Step("tests.trivial.ocr_document"),
-    Stage.COMPILATION: Step(unit_job="tests.trivial.compile_site"),
-    Stage.EXTRACTION: Step("tests.trivial.extract_document"),
-    Stage.DEPLOY: Step(unit_job="tests.trivial.deploy_site"),
+    stage: replace(order.STEPS[stage], document_job=document_job, unit_job=unit_job)
+    for stage, (document_job, unit_job) in JOBS.items()
 }
 
 
 def install() -> None:
     """Swap the table of entry points; everything else is the product's own."""
-    flow.STEPS.clear()
-    flow.STEPS.update(STEPS)
+    order.STEPS.update(STEPS)
 
 
 @job(Stage.FETCH)

@@ -1,6 +1,7 @@
 """The acts that the admin offers on sites, documents and ledger rows, and the promise each makes."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, QuerySet
@@ -9,6 +10,7 @@ from pipeline.admin.confirm import Act
 from pipeline.models import DocumentState, Run, Status
 from pipeline.operations import interventions
 from pipeline.operations.interventions import Operator, Outcome, for_each
+from pipeline.reports.wording import plural
 from sites.models import Document, Site
 from sites.stages import WORK_STAGES
 
@@ -29,10 +31,6 @@ def _unstick(chosen: QuerySet[Any], operator: Operator, seconds: float) -> Outco
     return interventions.unstick(list(chosen.values_list("pk", flat=True)), operator)
 
 
-def _plural(count: int, one: str, many: str) -> str:
-    return f"{count:,} {one if count == 1 else many}"
-
-
 def _in_a_run(chosen: QuerySet[Site]) -> int:
     return Run.objects.filter(site__in=chosen.order_by().values("pk"), status=Run.Status.RUNNING).count()
 
@@ -40,19 +38,19 @@ def _in_a_run(chosen: QuerySet[Site]) -> int:
 def _before_start(chosen: QuerySet[Site]) -> Iterable[str]:
     running, paused = _in_a_run(chosen), chosen.filter(paused_at__isnull=False).count()
     if running:
-        yield f"{_plural(running, 'is', 'are')} in a run already and will be left alone."
+        yield f"{plural(running, 'is', 'are')} in a run already and will be left alone."
     if paused:
-        yield f"{_plural(paused, 'is', 'are')} paused and will be left alone."
+        yield f"{plural(paused, 'is', 'are')} paused and will be left alone."
 
 
 def _before_restart(chosen: QuerySet[Site]) -> Iterable[str]:
     running = _in_a_run(chosen)
     if running:
-        yield f"{_plural(running, 'run is', 'runs are')} given up. What is processed stays so."
+        yield f"{plural(running, 'run is', 'runs are')} given up. What is processed stays so."
 
 
 def _before_cancel(chosen: QuerySet[Site]) -> Iterable[str]:
-    yield f"{_plural(_in_a_run(chosen), 'run ends', 'runs end')} now. What is processed stays so."
+    yield f"{plural(_in_a_run(chosen), 'run ends', 'runs end')} now. What is processed stays so."
 
 
 def _before_site_retry(chosen: QuerySet[Site]) -> Iterable[str]:
@@ -63,7 +61,20 @@ def _failures(rows: QuerySet[DocumentState]) -> Iterable[str]:
     counts = dict(rows.order_by().values_list("pipeline").annotate(count=Count("*")))
     total = sum(counts.values())
     where = ", ".join(f"{counts[stage]:,} in {stage}" for stage in WORK_STAGES if stage in counts)
-    yield f"{_plural(total, 'failure', 'failures')} to try again{': ' if where else ''}{where}."
+    yield f"{plural(total, 'failure', 'failures')} to try again{': ' if where else ''}{where}."
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A site as an act sees it."""
+
+    site: Site
+    running: bool
+    failed: bool
+
+    @property
+    def paused(self) -> bool:
+        return self.site.paused_at is not None
 
 
 SITE_ACTS = (
@@ -73,6 +84,7 @@ SITE_ACTS = (
         "Each begins a run: its sources are listed, and what is new or missing is done.",
         _each_site(interventions.start),
         _before_start,
+        fits=lambda it: not it.running and not it.paused,
     ),
     Act(
         "start-first",
@@ -80,6 +92,7 @@ SITE_ACTS = (
         "As Start, and its jobs go before those of other sites.",
         _each_site(_start_first),
         _before_start,
+        fits=lambda it: not it.running and not it.paused,
     ),
     Act(
         "retry",
@@ -88,6 +101,7 @@ SITE_ACTS = (
         "begins at the earliest stage that failed.",
         _each_site(interventions.retry),
         _before_site_retry,
+        fits=lambda it: it.failed and not it.paused,
     ),
     Act(
         "unstick",
@@ -95,18 +109,21 @@ SITE_ACTS = (
         "What the next reconcile would do is done now: lost jobs and coordinators are sent again, counts "
         "mended. It is remembered as unsticking by hand.",
         _unstick,
+        fits=lambda it: it.site.is_stuck and not it.paused,
     ),
     Act(
         "pause",
         "Pause",
         "Jobs in hand finish and count; no further one begins, and no run starts until it is resumed.",
         _each_site(interventions.pause),
+        fits=lambda it: not it.paused,
     ),
     Act(
         "resume",
         "Resume",
         "It goes on: what was passed over is queued again.",
         _each_site(interventions.resume),
+        fits=lambda it: it.paused,
     ),
     Act(
         "restart",
@@ -115,6 +132,7 @@ SITE_ACTS = (
         _each_site(interventions.restart),
         _before_restart,
         danger=True,
+        fits=lambda it: it.running and not it.paused,
     ),
     Act(
         "cancel",
@@ -123,6 +141,7 @@ SITE_ACTS = (
         _each_site(interventions.cancel),
         _before_cancel,
         danger=True,
+        fits=lambda it: it.running,
     ),
 )
 
@@ -170,6 +189,15 @@ def _skip_rows(rows: QuerySet[DocumentState], operator: Operator, seconds: float
 
 SKIPPING = "Left out on purpose, in this run and in later ones. It shows as skipped, with your reason."
 
+
+def _may_retry(document: Document) -> bool:
+    return not document.skip_reason and document.ledger.filter(status__in=Status.FAILED).exists()
+
+
+def _may_skip(row: DocumentState) -> bool:
+    return row.document is not None and not row.document.skip_reason and row.status != Status.PROCESSED
+
+
 DOCUMENT_ACTS = (
     Act(
         "retry",
@@ -177,39 +205,25 @@ DOCUMENT_ACTS = (
         "What failed of it is tried again.",
         _retry_documents,
         lambda documents: _before_rows(_rows_of(documents)),
+        fits=_may_retry,
     ),
-    Act("skip", "Skip", SKIPPING, _skip_documents, needs_reason=True),
-    Act("unskip", "Take up again", "The next run does what is missing of it.", _unskip_documents),
+    Act("skip", "Skip", SKIPPING, _skip_documents, needs_reason=True, fits=lambda it: not it.skip_reason),
+    Act(
+        "unskip",
+        "Take up again",
+        "The next run does what is missing of it.",
+        _unskip_documents,
+        fits=lambda it: bool(it.skip_reason),
+    ),
 )
 LEDGER_ACTS = (
-    Act("retry", "Retry", "What failed is tried again.", _retry_rows, _before_rows),
-    Act("skip", "Skip the document", SKIPPING, _skip_rows, needs_reason=True),
+    Act(
+        "retry",
+        "Retry",
+        "What failed is tried again.",
+        _retry_rows,
+        _before_rows,
+        fits=lambda it: it.status in Status.FAILED,
+    ),
+    Act("skip", "Skip the document", SKIPPING, _skip_rows, needs_reason=True, fits=_may_skip),
 )
-
-
-def fits_row(act: Act, row: DocumentState) -> bool:
-    if act.name == "retry":
-        return row.status in Status.FAILED
-    return row.document is not None and not row.document.skip_reason and row.status != Status.PROCESSED
-
-
-def fits_document(act: Act, document: Document) -> bool:
-    if act.name == "unskip":
-        return bool(document.skip_reason)
-    if act.name == "retry":
-        return not document.skip_reason and document.ledger.filter(status__in=Status.FAILED).exists()
-    return not document.skip_reason
-
-
-def fits_site(act: Act, site: Site, running: bool, failed: bool) -> bool:
-    """Whether the act makes sense for the site as it stands."""
-    return {
-        "start": not running and not site.paused_at,
-        "start-first": not running and not site.paused_at,
-        "retry": failed and not site.paused_at,
-        "unstick": site.is_stuck and not site.paused_at,
-        "pause": not site.paused_at,
-        "resume": bool(site.paused_at),
-        "restart": running and not site.paused_at,
-        "cancel": running,
-    }[act.name]

@@ -28,11 +28,15 @@ SHOWN = 8
 
 @dataclass(frozen=True)
 class Act:
+    """Something a person may do: what it is called, what it promises, when it fits, and what it does."""
+
     name: str
     label: str
     promise: str
     apply: Callable[[QuerySet[Any], Operator, float], Outcome]
     preview: Callable[[QuerySet[Any]], Iterable[str]] = lambda chosen: ()
+    # Whether it makes sense for one object as it stands; what is asked is `ActingAdmin.standing_of` of it.
+    fits: Callable[[Any], bool] = lambda standing: True
     needs_reason: bool = False
     danger: bool = False
 
@@ -57,10 +61,12 @@ class ActingAdmin(TitledAdmin):
         if not request.user.has_perm(OPERATE):
             return []
         name = f"admin:{self.opts.app_label}_{self.opts.model_name}_act"
-        return [(act, reverse(name, args=[obj.pk, act.name])) for act in self.acts if self.fits(act, obj)]
+        standing = self.standing_of(obj)
+        return [(act, reverse(name, args=[obj.pk, act.name])) for act in self.acts if act.fits(standing)]
 
-    def fits(self, act: Act, obj: Any) -> bool:
-        return True
+    def standing_of(self, obj: Any) -> Any:
+        """What an act must know of the object to say whether it fits."""
+        return obj
 
     def act_view(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
         act = next((act for act in self.acts if act.name == name), None)

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 
 from pipeline.admin import actions, html
 from pipeline.admin.base import ReadOnly, SearchedBySite
-from pipeline.admin.confirm import Act, ActingAdmin
+from pipeline.admin.confirm import ActingAdmin
 from pipeline.admin.html import site_link
 from pipeline.models import DocumentState
 from pipeline.reports import documents
@@ -76,9 +76,6 @@ class DocumentAdmin(ReadOnly, SearchedBySite, ActingAdmin):
 
     def title_of(self, obj: Document) -> str:
         return str(obj)
-
-    def fits(self, act: Act, obj: Document) -> bool:
-        return actions.fits_document(act, obj)
 
     @admin.display(description="document")
     def what(self, document: Document) -> SafeString:

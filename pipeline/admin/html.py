@@ -1,7 +1,7 @@
 """Small pieces of HTML that say the same thing the same way on every page: badges, bars, times."""
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.urls import reverse
 from django.utils import timezone
@@ -9,6 +9,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from pipeline.models import Run, Status
+from pipeline.reports import wording
 from sites.models import Document, Site
 from sites.stages import WORK_STAGES, Progress, Stage
 
@@ -51,29 +52,10 @@ def ago(moment: datetime | None) -> SafeString:
     if moment is None:
         return NOTHING
     local = timezone.localtime(moment)
-    words = in_words(timezone.now() - moment)
     exact = f"{local:%Y-%m-%d %H:%M:%S %Z}"
-    return format_html('<time datetime="{}" title="{}">{}</time>', local.isoformat(), exact, words)
-
-
-def in_words(age: timedelta) -> str:
-    """3 min ago, in 2 h."""
-    past = age >= timedelta(0)
-    words = duration(abs(age).total_seconds())
-    return f"{words} ago" if past else f"in {words}"
-
-
-def duration(seconds: float | None) -> str:
-    if seconds is None:
-        return "-"
-    if seconds < 0.1:
-        return "<0.1 s"
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    for unit, size, least in (("s", 1, 120), ("min", 60, 7200), ("h", 3600, 72 * 3600)):
-        if seconds < least:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds / 86400:.0f} d"
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', local.isoformat(), exact, wording.ago(moment)
+    )
 
 
 def stage_bars(site: Site) -> SafeString:

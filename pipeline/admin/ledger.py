@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 
 from pipeline.admin import actions, html
 from pipeline.admin.base import ReadOnly, SearchedBySite
-from pipeline.admin.confirm import Act, ActingAdmin
+from pipeline.admin.confirm import ActingAdmin
 from pipeline.admin.html import site_link
 from pipeline.models import (
     WITHOUT_TEXT,
@@ -84,9 +84,6 @@ class LedgerAdmin(ReadOnly, SearchedBySite, ActingAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         return flatten_fieldsets(self.fieldsets)
-
-    def fits(self, act: Act, obj: DocumentState) -> bool:
-        return actions.fits_row(act, obj)
 
     def search_words(
         self, request: HttpRequest, queryset: QuerySet[Any], words: str

@@ -13,6 +13,7 @@ from pipeline.models import (
     Run,
     RunStage,
 )
+from pipeline.reports import wording
 
 
 class RunStageInline(ReadOnly, admin.TabularInline):
@@ -57,7 +58,7 @@ class RunAdmin(ReadOnly, SearchedBySite, TitledAdmin):
     def took(self, run: Run) -> str:
         if run.finished_at is None:
             return "-"
-        return html.duration((run.finished_at - run.started_at).total_seconds())
+        return wording.duration((run.finished_at - run.started_at).total_seconds())
 
 
 @admin.register(ReconcileRun)
@@ -74,7 +75,7 @@ class ReconcileRunAdmin(ReadOnly, TitledAdmin):
     def took(self, run: ReconcileRun) -> str:
         if run.finished_at is None:
             return "not finished"
-        return html.duration((run.finished_at - run.started_at).total_seconds())
+        return wording.duration((run.finished_at - run.started_at).total_seconds())
 
     @admin.display(description="repairs")
     def did(self, run: ReconcileRun) -> SafeString:

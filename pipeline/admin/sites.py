@@ -115,12 +115,16 @@ class SiteAdmin(ActingAdmin):
         live = self.admin_site.admin_view(self.live_view)
         return [path("<path:object_id>/live/", live, name="sites_site_live"), *super().get_urls()]
 
+    def standing_of(self, obj: Site) -> actions.Standing:
+        return actions.Standing(
+            obj,
+            running=Run.objects.running().filter(site=obj).exists(),
+            failed=DocumentState.objects.failed().filter(site=obj, pipeline__in=WORK_STAGES).exists(),
+        )
+
     def acts_on(self, obj: Site, request: HttpRequest) -> list[tuple[Act, str]]:
-        running = Run.objects.filter(site=obj, status=Run.Status.RUNNING).exists()
-        failed = DocumentState.objects.failed().filter(site=obj, pipeline__in=WORK_STAGES).exists()
         offered = super().acts_on(obj, request)
-        fitting = [(act, url) for act, url in offered if actions.fits_site(act, obj, running, failed)]
-        return sorted(fitting, key=lambda offer: offer[0].name not in actions.FIRST_AID)
+        return sorted(offered, key=lambda offer: offer[0].name not in actions.FIRST_AID)
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from pipeline.models import DocumentState, Run, Status
 from pipeline.queue import inspection, sending
 from pipeline.state import counters
 from pipeline.state.counters import Standing
-from sites.models import Site
+from sites.models import Site, untouched_since
 from sites.stages import WORK_STAGES, Stage, wave_of
 
 ROW = (
@@ -81,7 +81,7 @@ def suspects(now: datetime, threshold: timedelta) -> list[Suspect]:
 
 
 def _quiet(sites: QuerySet[Site], since: datetime) -> QuerySet[Site]:
-    return sites.filter(Q(updated_at__lt=since) | Q(updated_at=None), paused_at=None)
+    return sites.filter(untouched_since(since), paused_at=None)
 
 
 def _in_their_wave(rows: QuerySet[DocumentState]) -> Iterable[DocumentState]:

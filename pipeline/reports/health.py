@@ -20,12 +20,17 @@ LOW_DISK, FULL_DISK = 0.05, 0.01
 
 
 class Level(IntEnum):
-    """The exit code of `health` for the worst check; a note is worth reading and costs nothing."""
+    """How bad a check is, the worst last. A note is worth reading and costs nothing."""
 
     OK = 0
-    NOTE = -1
-    DEGRADED = 1
-    UNHEALTHY = 2
+    NOTE = 1
+    DEGRADED = 2
+    UNHEALTHY = 3
+
+    @property
+    def exit_code(self) -> int:
+        """Of `health`: 0 healthy, 1 degraded, 2 unhealthy."""
+        return max(self - Level.NOTE, 0)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,12 @@ from pipeline.reports.steps import Step
 from sites.models import STUCK_AFTER, Site
 
 SHOWN = 12
-LEVELS = {Level.OK: "healthy", Level.DEGRADED: "degraded", Level.UNHEALTHY: "unhealthy"}
+LEVELS = {
+    Level.OK: "healthy",
+    Level.NOTE: "healthy",
+    Level.DEGRADED: "degraded",
+    Level.UNHEALTHY: "unhealthy",
+}
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,7 @@ class Overview:
     @property
     def next_command(self) -> str:
         """The one thing to do next: what the worst check asks for, else what failed, else the next sites."""
-        asking = [check for check in self.checks if check.command and check.level > 0]
+        asking = [check for check in self.checks if check.command and check.level.exit_code]
         if asking:
             return max(asking, key=lambda check: check.level).command
         if self.documents.failed:
@@ -86,7 +91,7 @@ def as_json(overview: Overview) -> dict[str, Any]:
     documents = overview.documents
     return {
         "at": overview.at,
-        "level": LEVELS[max(overview.level, Level.OK)],
+        "level": LEVELS[overview.level],
         "health_percent": overview.sites.health,
         "filters": asdict(overview.filters),
         "sites": asdict(overview.sites),

@@ -7,6 +7,7 @@ from django.db.models import Prefetch
 from django.utils import timezone
 
 from pipeline.models import DocumentState, Intervention, Run, RunStage
+from pipeline.order import stages_with_documents
 from pipeline.queue import inspection
 from pipeline.reports import failures
 from pipeline.reports.failures import ErrorGroup, Failure
@@ -133,9 +134,8 @@ def _documents(site: Site) -> list[DocumentLine]:
     latest = (
         site.documents.filter(superseded_at=None).order_by("-meeting_date", "-pk").prefetch_related(ledger)
     )
-    stages = (Stage.FETCH, Stage.OCR, Stage.EXTRACTION)
     return [
-        DocumentLine(document, [_row(document, stage) for stage in stages])
+        DocumentLine(document, [_row(document, stage) for stage in stages_with_documents()])
         for document in latest[:LATEST_DOCUMENTS]
     ]
 

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 
 from django.db.models import Count, Q, QuerySet
-from django.utils import timezone
 
 from pipeline.models import Run
 from pipeline.reports.filters import ALL, Filters
-from sites.models import STUCK_AFTER, Site
+from sites.models import Site
 from sites.stages import Stage
 
 
@@ -30,22 +29,20 @@ class SiteTotals:
 
 
 def site_totals(filters: Filters = ALL) -> SiteTotals:
-    unfinished = Q(current_stage__isnull=False) & ~Q(current_stage=Stage.COMPLETED)
-    quiet = Q(updated_at__lt=timezone.now() - STUCK_AFTER)
     counts = filters.of_sites(Site.objects.all()).aggregate(
         total=Count("pk"),
         never_run=Count("pk", filter=Q(current_stage=None)),
         completed=Count("pk", filter=Q(current_stage=Stage.COMPLETED)),
         paused=Count("pk", filter=Q(paused_at__isnull=False)),
-        stuck=Count("pk", filter=unfinished & quiet),
         attention=Count("pk", filter=~Q(attention_reason="")),
         in_pipeline=Count("pk", filter=Q(current_stage__isnull=False)),
     )
+    stuck = filters.of_sites(Site.objects.stuck()).count()
     failed = filters.of_sites(failed_sites()).count()
     running = Run.objects.filter(status=Run.Status.RUNNING)
     if filters.sites:
         running = running.filter(site_id__in=filters.sites)
-    return SiteTotals(running=running.count(), failed=failed, **counts)
+    return SiteTotals(running=running.count(), stuck=stuck, failed=failed, **counts)
 
 
 def failed_sites() -> QuerySet[Site]:

@@ -12,6 +12,7 @@ from pipeline.models import DocumentState, Run, Status
 from pipeline.queue import inspection
 from pipeline.queue.inspection import Workforce
 from pipeline.queue.sending import COORDINATOR_QUEUE, coordinator_job_id
+from pipeline.reports.wording import clock, plural
 from sites.models import Site
 from sites.stages import wave_of
 
@@ -100,7 +101,7 @@ def _why(
     """The reason, and the command that helps; empty where waiting is all there is to do."""
     at = f"--site {site.pk}"
     if site.paused_at:
-        return f"paused since {_clock(site.paused_at)}{_because(site.pause_reason)}", f"resume_site {site.pk}"
+        return f"paused since {clock(site.paused_at)}{_because(site.pause_reason)}", f"resume_site {site.pk}"
     if site.attention_reason:
         return f"needs a person: {site.attention_reason}", f"pipeline_status {at}"
     if run is None:
@@ -133,37 +134,27 @@ def _coordinating(live: str | None, force: Workforce) -> tuple[str, str]:
 def _waiting(rows: Waiting, force: Workforce) -> tuple[str, str]:
     if rows.status == Status.IN_PROGRESS:
         if rows.live in LIVE:
-            return f"{rows.count} in work since {_clock(rows.since)}", ""
+            return f"{rows.count} in work since {clock(rows.since)}", ""
         return f"worker lost in {rows.stage}; {NEXT_RECONCILE} try it again", "reconcile"
     if rows.retry_at and rows.retry_at > timezone.now():
-        return f"waiting for {_plural(rows.count, 'retry', 'retries')} at {_clock(rows.retry_at)}", ""
+        return f"waiting for {plural(rows.count, 'retry', 'retries')} at {clock(rows.retry_at)}", ""
     if rows.live not in LIVE:
         return (
-            f"{_plural(rows.count, 'job', 'jobs')} lost from queue {rows.stage}; {NEXT_RECONCILE} send "
+            f"{plural(rows.count, 'job', 'jobs')} lost from queue {rows.stage}; {NEXT_RECONCILE} send "
             + ("it again" if rows.count == 1 else "them again"),
             "reconcile",
         )
     if rows.live == "scheduled" and not force.queue(rows.stage).scheduler:
-        return f"{_plural(rows.count, 'retry is', 'retries are')} due, but no scheduler runs", "workers"
+        return f"{plural(rows.count, 'retry is', 'retries are')} due, but no scheduler runs", "workers"
     return _queued(rows.count, rows.stage, force)
 
 
 def _queued(count: int, name: str, force: Workforce) -> tuple[str, str]:
     queue = force.queue(name)
     if not queue.workers:
-        return f"no worker on queue {name} ({_plural(count, 'job waits', 'jobs wait')})", "workers"
-    return f"{_plural(count, 'job waits', 'jobs wait')} on queue {name}, {queue.waiting} in all", ""
+        return f"no worker on queue {name} ({plural(count, 'job waits', 'jobs wait')})", "workers"
+    return f"{plural(count, 'job waits', 'jobs wait')} on queue {name}, {queue.waiting} in all", ""
 
 
 def _because(reason: str) -> str:
     return f" ({reason})" if reason else ""
-
-
-def _plural(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"
-
-
-def _clock(moment: datetime) -> str:
-    """14:05, with the day where it is not today."""
-    local, today = timezone.localtime(moment), timezone.localdate()
-    return f"{local:%H:%M}" if local.date() == today else f"{local:%Y-%m-%d %H:%M}"

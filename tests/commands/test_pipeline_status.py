@@ -23,7 +23,9 @@ from pipeline.models import DocumentState
 from pipeline.operations import interventions
 from pipeline.operations.interventions import Operator
 from pipeline.reports import overview
+from pipeline.reports.sites import site_totals
 from sites.models import Document, Site
+from sites.stages import Stage
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 TOP = {
@@ -341,3 +343,14 @@ def test_watch_gives_the_terminal_back(db):
     assert watching.wait(timeout=20) == 0
     assert shown.index(b"\x1b[?1049h") < shown.rindex(b"\x1b[?1049l")
     assert shown.rindex(b"\x1b[?25l") < shown.rindex(b"\x1b[?25h")
+
+
+def test_a_site_that_was_never_touched_is_stuck_by_every_count(make_site):
+    site = make_site()
+    Site.objects.filter(pk=site.pk).update(current_stage=Stage.OCR, updated_at=None)
+    site.refresh_from_db()
+
+    assert site.is_stuck
+    assert [each.pk for each in Site.objects.stuck()] == [site.pk]
+    assert site_totals().stuck == 1
+    assert overview.read_overview().sites.health == 0

@@ -9,7 +9,7 @@ from datetime import date, time, timedelta
 import pytest
 from django.utils import timezone
 
-from pipeline import flow, jobs
+from pipeline import flow, jobs, order
 from pipeline.models import DocumentState, Status
 from pipeline.stages import fetch
 from pipeline.work.fetch.client import Answer
@@ -42,7 +42,7 @@ def only_fetch(monkeypatch) -> None:
     """The real fetch stage; the stages after it do next to nothing."""
     for stage, step in trivial.STEPS.items():
         if stage != Stage.FETCH:
-            monkeypatch.setitem(flow.STEPS, stage, step)
+            monkeypatch.setitem(order.STEPS, stage, step)
 
 
 @pytest.fixture

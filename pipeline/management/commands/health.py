@@ -35,26 +35,26 @@ examples:
     def handle(self, *, json: bool, quiet: bool, **options: Any) -> None:
         totals = site_totals()
         found = health.checks(totals, inspection.read_workforce())
-        level = max(health.worst(found), Level.OK)
+        level = health.worst(found)
         if json:
             self.stdout.write(jsonlib.dumps(as_json(found, level, totals.health), indent=2))
         else:
             self._print(found, level, quiet)
-        if level:
-            sys.exit(int(level))
+        if level.exit_code:
+            sys.exit(level.exit_code)
 
     def _print(self, found: list[Check], level: Level, quiet: bool) -> None:
         for check in found:
             if check.level or not quiet:
                 hint = f"  (manage.py {check.command})" if check.command and check.level else ""
                 self.stdout.write(f"{MARKS[check.level]:<10} {check.name:<10} {check.message}{hint}")
-        if level or not quiet:
+        if level.exit_code or not quiet:
             self.stdout.write(LEVELS[level])
 
 
 def as_json(found: list[Check], level: Level, score: float | None) -> dict[str, Any]:
     return {
-        "ok": level == Level.OK,
+        "ok": not level.exit_code,
         "level": LEVELS[level],
         "health_percent": score,
         "checks": [

@@ -5,11 +5,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.management.base import OutputWrapper
-from django.utils import timezone
 from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.table import Table
@@ -108,28 +106,3 @@ def percent(part: float, whole: float) -> str:
     if 0 < share < 0.1:
         return "<0.1 %"
     return "99.9 %" if 99.9 < share < 100 else f"{share:.1f} %"
-
-
-def duration(seconds: float | None) -> str:
-    if seconds is None:
-        return "-"
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    minutes = seconds / 60
-    if minutes < 120:
-        return f"{minutes:.0f} min"
-    return f"{minutes / 60:.0f} h" if minutes < 72 * 60 else f"{minutes / 1440:.0f} d"
-
-
-def ago(moment: datetime | None) -> str:
-    return duration((timezone.now() - moment).total_seconds()) if moment else "never"
-
-
-def clock(moment: datetime | None) -> str:
-    if moment is None:
-        return "-"
-    local = timezone.localtime(moment)
-    far = abs(timezone.now() - moment) > timedelta(hours=20)
-    return f"{local:%Y-%m-%d %H:%M}" if far else f"{local:%H:%M}"

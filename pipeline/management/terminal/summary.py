@@ -6,11 +6,12 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.management.terminal.screen import ago, bar, clock, duration, grid, percent
+from pipeline.management.terminal.screen import bar, grid, percent
 from pipeline.reports.documents import DOCUMENT_STATUSES
 from pipeline.reports.health import Level
 from pipeline.reports.overview import LEVELS, Overview
 from pipeline.reports.steps import Ages, Step, Timing
+from pipeline.reports.wording import ago, clock, duration
 
 STYLES = {Level.OK: "green", Level.NOTE: "cyan", Level.DEGRADED: "yellow", Level.UNHEALTHY: "bold red"}
 STATUS_STYLES = {
@@ -42,7 +43,7 @@ def _sections(screen: Console, overview: Overview) -> Iterator[RenderableType]:
 
 
 def _headline(overview: Overview) -> Text:
-    level = max(overview.level, Level.OK)
+    level = overview.level
     health = overview.sites.health
     score = "no site started yet" if health is None else f"health {health:.1f} %"
     return Text.assemble(
