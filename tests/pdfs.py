@@ -19,6 +19,7 @@ from pypdf.generic import (
 )
 from reportlab.lib.pagesizes import letter
 from reportlab.lib.utils import ImageReader
+from reportlab.pdfbase.pdfmetrics import stringWidth
 from reportlab.pdfgen.canvas import Canvas
 
 MARGIN = 72
@@ -93,6 +94,30 @@ def _write(canvas: Canvas, lines: Sequence[str], font: str, size: float, invisib
     for line in lines:
         text.textLine(line)
     canvas.drawText(text)
+
+
+def laid_out(texts: Iterable[tuple[float, float, str]], *, size: float = 10.5) -> bytes:
+    """One page, each text at its place (points from the left and from the top), in the order given."""
+    output = io.BytesIO()
+    canvas = Canvas(output, pagesize=letter, invariant=True)
+    canvas.setFont("Helvetica", size)
+    for left, top, text in texts:
+        canvas.drawString(left, letter[1] - top, text)
+    canvas.showPage()
+    canvas.save()
+    return output.getvalue()
+
+
+def without_gaps(lines: Sequence[str], size: float = 12) -> bytes:
+    """As some word processors write: each word for itself, a space of its own after it, and hardly a gap."""
+    texts: list[tuple[float, float, str]] = []
+    for number, line in enumerate(lines):
+        left = float(MARGIN)
+        for word in line.split():
+            wide = stringWidth(word, "Helvetica", size)
+            texts += [(left, MARGIN + 18 * number, word), (left + wide, MARGIN + 18 * number, " ")]
+            left += wide + 0.12 * size
+    return laid_out(texts, size=size)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ MANIFEST = "document.json"
 UNFINISHED = ".partial"
 SCRATCH = ".scratch"
 # Raised when what is written changes, so that old pages are read anew.
-FORMAT = 1
+FORMAT = 2
 
 
 def digest_of(file: Path) -> str:

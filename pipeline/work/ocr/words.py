@@ -43,8 +43,7 @@ def placed(words: Iterable[Word], text: str) -> Iterator[PlacedWord]:
     at = 0
     for word, left, top, right, bottom, sure in words:
         shown = tidy(word)
-        start = _next(shown, text, at)
-        end = None if start is None else start + len(shown)
+        start, end = _next(shown, text, at)
         at = at if end is None else end
         yield PlacedWord(
             shown,
@@ -58,12 +57,14 @@ def placed(words: Iterable[Word], text: str) -> Iterator[PlacedWord]:
         )
 
 
-def _next(word: str, text: str, at: int) -> int | None:
+def _next(word: str, text: str, at: int) -> tuple[int, int] | tuple[None, None]:
     """Nearly always the very next word; else the same word, whole, a little further on."""
-    if not word:
-        return None
     following = _NOT_SPACE.search(text, at)
-    if following and text.startswith(word, following.start()):
-        return following.start()
+    if not word or not following:
+        return None, None
+    # The first half of a word broken at the end of a line has lost its hyphen in the text.
+    for known in (word, word.removesuffix("-")):
+        if known and text.startswith(known, following.start()):
+            return following.start(), following.start() + len(known)
     found = re.compile(rf"(?<!\S){re.escape(word)}(?!\S)").search(text, at, at + len(word) + REACH)
-    return found.start() if found else None
+    return found.span() if found else (None, None)

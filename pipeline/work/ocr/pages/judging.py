@@ -5,6 +5,8 @@ import re
 import unicodedata
 from collections import Counter
 
+from pipeline.work.ocr.pages.hyphens import BROKEN, SOFT_HYPHEN, without_soft_hyphens
+
 MOJIBAKE_SHARE = 0.02
 MIN_LETTERS = 60
 LONG_WORD = 24
@@ -16,16 +18,15 @@ LETTERS = {
 }  # fmt: skip
 MIN_LIKENESS = 0.70
 _NORM = math.sqrt(sum(weight * weight for weight in LETTERS.values()))
-# pdfium marks a hyphen at the end of a line with one of these.
-_LINE_HYPHEN = re.compile("[\x02\ufffe]")
 _JUNK = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef\uffff]")
 _TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
 
 
 def tidy(text: str) -> str:
-    """Line ends as \\n, no characters that cannot be stored or shown."""
+    """Line ends as \\n, no soft hyphens, no characters that cannot be stored or shown."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n")
-    text = _JUNK.sub("", _LINE_HYPHEN.sub("-", text))
+    text = without_soft_hyphens(text) if SOFT_HYPHEN in text else text
+    text = _JUNK.sub("", BROKEN.sub("-", text))
     return _TRAILING.sub("", text.encode("utf-8", "replace").decode()).strip("\n")
 
 
@@ -35,7 +36,7 @@ def visible(text: str) -> int:
 
 def mojibake_share(raw: str) -> float:
     """The share of characters that no real text has, of a text that has not been tidied yet."""
-    counts = Counter("".join(_LINE_HYPHEN.sub("-", raw).split()))
+    counts = Counter("".join(BROKEN.sub("-", raw).split()))
     if not counts:
         return 0.0
     return sum(count for character, count in counts.items() if _is_mojibake(character)) / counts.total()

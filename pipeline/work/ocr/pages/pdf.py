@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 import pypdfium2
 import pypdfium2.raw as pdfium
@@ -14,12 +15,16 @@ from PIL import Image
 
 from pipeline.work.ocr.model import SCALE, Word
 from pipeline.work.ocr.pages.deciding import FULL_PAGE, Layer
+from pipeline.work.ocr.pages.hyphens import JOINED, KEPT, marked, unmarked
+from pipeline.work.ocr.pages.layout import Piece, reordered
 
 MAX_OBJECTS = 20_000
 MAX_DEPTH = 4
 ANGLES = 40
 MIN_SIDE, MAX_SIDE = 8, 30_000
-_WORD = re.compile(r"\S+")
+FINER = 1000
+# A word, or the half of one that was broken at the end of a line.
+_WORD = re.compile(f"[^\\s{JOINED}{KEPT}]+{KEPT}?")
 
 
 @dataclass(frozen=True)
@@ -42,9 +47,13 @@ def page_of(document: pypdfium2.PdfDocument, number: int) -> Iterator[pypdfium2.
 
 @dataclass(frozen=True)
 class Written:
-    """A page's text layer; `turn` is how far the page was turned clockwise to get its lines in order."""
+    """A page's text layer as the file has it (`raw`) and as it is read.
+
+    `turn` is how far the page was turned clockwise to get its lines in order.
+    """
 
     raw: str
+    text: str
     words: list[Word]
     turn: int = 0
 
@@ -57,7 +66,7 @@ def layer_of(page: pypdfium2.PdfPage) -> tuple[Layer, Written]:
         page.set_rotation((shown + written.turn) % 360)
         upright = _written(page)
         page.set_rotation(shown)
-        written = Written(upright.raw, turned_back(upright.words, written.turn), written.turn)
+        written = replace(upright, words=turned_back(upright.words, written.turn), turn=written.turn)
     return _survey(page, written.raw), written
 
 
@@ -65,9 +74,27 @@ def _written(page: pypdfium2.PdfPage) -> Written:
     textpage = page.get_textpage()
     try:
         raw = textpage.get_text_range()
-        return Written(raw, list(_words(page, textpage, raw)), _turn_of(page, textpage))
+        text = marked(raw)
+        found = list(_pieces(page, textpage, text))
+        pieces = [piece for piece in found if piece]
+        # A word without a place would be lost on the way.
+        ordered = reordered(pieces, _aspect(page)) if len(pieces) == len(found) else None
+        if ordered is not None:
+            text, pieces = "".join(piece.word[0] + piece.ending for piece in ordered), ordered
+        return Written(
+            raw, unmarked(text), [_shown(piece.word) for piece in pieces], _turn_of(page, textpage)
+        )
     finally:
         textpage.close()
+
+
+def _aspect(page: pypdfium2.PdfPage) -> float:
+    width, height = page.get_size()
+    return height / max(width, 1e-6)
+
+
+def _shown(word: Word) -> Word:
+    return (word[0].replace(KEPT, "-"), *word[1:]) if word[0].endswith(KEPT) else word
 
 
 def _turn_of(page: pypdfium2.PdfPage, textpage: pypdfium2.PdfTextPage) -> int:
@@ -96,14 +123,16 @@ def _box_back(box: tuple[int, int, int, int], turn: int) -> tuple[int, int, int,
     return SCALE - y1, x0, SCALE - y0, x1
 
 
-def _words(page: pypdfium2.PdfPage, textpage: pypdfium2.PdfTextPage, raw: str) -> Iterator[Word]:
-    """First and last letter give the box: two calls a word instead of one a letter."""
-    if len(raw) != len(raw.encode("utf-16-le")) // 2:
+def _pieces(page: pypdfium2.PdfPage, textpage: pypdfium2.PdfTextPage, text: str) -> Iterator[Piece | None]:
+    """First and last letter give the box: two calls a word, not one a letter. None: nobody knows where."""
+    if len(text) != len(text.encode("utf-16-le")) // 2:
         return  # pdfium counts in UTF-16 units: beyond the basic plane its numbers are not ours
     place = _placer(page)
-    for match in _WORD.finditer(raw):
-        first = _charbox(textpage, match.start())
-        last = _charbox(textpage, match.end() - 1)
+    found = list(_WORD.finditer(text))
+    starts = [match.start() for match in found[1:]]
+    for match, following in zip_longest(found, starts, fillvalue=len(text)):
+        ends = match.end() - match.group().endswith(KEPT)
+        first, last = _charbox(textpage, match.start()), _charbox(textpage, ends - 1)
         if first and last:
             box = (
                 min(first[0], last[0]),
@@ -111,7 +140,14 @@ def _words(page: pypdfium2.PdfPage, textpage: pypdfium2.PdfTextPage, raw: str) -
                 max(first[2], last[2]),
                 min(first[3], last[3]),
             )
-            yield (match.group(), *place(box), 100)
+            yield Piece((match.group(), *place(box), 100), _ending(text[match.end() : following]))
+        else:
+            yield None
+
+
+def _ending(gap: str) -> str:
+    """What parts a word from the next one: nothing after half a word."""
+    return gap if gap in ("", " ", JOINED) else "\n" if "\n" in gap or "\r" in gap else " "
 
 
 def _charbox(textpage: pypdfium2.PdfTextPage, index: int) -> tuple[float, float, float, float] | None:
@@ -126,18 +162,33 @@ def _charbox(textpage: pypdfium2.PdfTextPage, index: int) -> tuple[float, float,
 def _placer(
     page: pypdfium2.PdfPage,
 ) -> Callable[[tuple[float, float, float, float]], tuple[int, int, int, int]]:
-    """From page units to ten-thousandths of the page as shown; pdfium knows rotation and crop box."""
-    x, y = ctypes.c_int(), ctypes.c_int()
+    """From page units to ten-thousandths of the page as shown; pdfium knows rotation and crop box.
+
+    It is asked about three points, and the rest is arithmetic: two questions a word would take longer.
+    """
+    width, height = (max(side, 1.0) for side in page.get_size())
+    (x, y), (x_across, y_across), (x_up, y_up) = (
+        _on_device(page, *point) for point in ((0, 0), (width, 0), (0, height))
+    )
+    by_x, by_y = ((x_across - x) / width, (y_across - y) / width), ((x_up - x) / height, (y_up - y) / height)
 
     def corner(across: float, up: float) -> tuple[int, int]:
-        pdfium.FPDF_PageToDevice(page.raw, 0, 0, SCALE, SCALE, 0, across, up, x, y)
-        return min(max(x.value, 0), SCALE), min(max(y.value, 0), SCALE)
+        right = round(x + by_x[0] * across + by_y[0] * up)
+        down = round(y + by_x[1] * across + by_y[1] * up)
+        return min(max(right, 0), SCALE), min(max(down, 0), SCALE)
 
     def place(box: tuple[float, float, float, float]) -> tuple[int, int, int, int]:
         (x0, y0), (x1, y1) = corner(box[0], box[1]), corner(box[2], box[3])
         return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
 
     return place
+
+
+def _on_device(page: pypdfium2.PdfPage, across: float, up: float) -> tuple[float, float]:
+    """Asked on a screen a thousand times finer, for its answers are whole numbers."""
+    x, y = ctypes.c_int(), ctypes.c_int()
+    pdfium.FPDF_PageToDevice(page.raw, 0, 0, SCALE * FINER, SCALE * FINER, 0, across, up, x, y)
+    return x.value / FINER, y.value / FINER
 
 
 def _survey(page: pypdfium2.PdfPage, raw: str) -> Layer:

@@ -13,9 +13,11 @@ from pipeline.errors import DocumentError
 from pipeline.work.ocr.engines import EngineSetup
 from pipeline.work.ocr.model import BLANK, FAILED, OCR, TEXT, PageText
 from pipeline.work.ocr.pages.deciding import decide
+from pipeline.work.ocr.pages.hyphens import rejoined
 from pipeline.work.ocr.pages.judging import glued_share, sanity, tidy, visible
 from pipeline.work.ocr.pages.looking import Looker
 from pipeline.work.ocr.pages.pdf import layer_of, page_of, turned_back
+from pipeline.work.ocr.pages.spacing import may_have_lost_spaces, spaced
 
 if TYPE_CHECKING:
     from pipeline.work.ocr.pages.mending import SecondReader
@@ -46,8 +48,9 @@ class Reader:
     def _read(self, page: pypdfium2.PdfPage, number: int) -> PageText:
         layer, written = layer_of(page)
         decision = decide(layer)
-        text = tidy(layer.raw)
-        known = PageText(number, text, TEXT, decision.reason, rotation=written.turn, words=written.words)
+        known = PageText(
+            number, tidy(written.text), TEXT, decision.reason, rotation=written.turn, words=written.words
+        )
         if decision.method == BLANK:
             return self._blank(known)
         if decision.method == TEXT:
@@ -62,19 +65,22 @@ class Reader:
         return replace(page, method=BLANK, ink=self._second.draws_on(page.number))
 
     def _with_spaces(self, page: PageText) -> PageText:
-        if glued_share(page.text) <= GLUED:
+        """pdfium overlooks spaces in some files; pypdf, which is slower, overlooks others."""
+        if not may_have_lost_spaces(page.text):
             return page
         other = tidy(self._second.text_of(page.number))
-        if sanity(other) > sanity(page.text):
+        text, words = spaced(page.text, page.words, other)
+        if glued_share(text) > GLUED and sanity(other) > sanity(text):
             return replace(page, text=other, reason="text_layer_by_pypdf")
-        return page
+        reason = page.reason if text == page.text else "text_layer_spaced"
+        return replace(page, text=text, words=words, reason=reason)
 
     def _looked_at(self, page: pypdfium2.PdfPage, layer: PageText) -> PageText:
         """What the engine read; the text layer after all where the engine found nothing and the layer did."""
         seen = self._looker.see(page)
         if seen.reading is None:
             return replace(layer, method=TEXT if visible(layer.text) else BLANK, reason="no_ink", ink=False)
-        text = tidy(seen.reading.text)
+        text = rejoined(tidy(seen.reading.text))
         if not visible(text) and visible(layer.text):
             return replace(layer, reason=f"{layer.reason}_ocr_empty")
         return PageText(
