@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 
 import pypdfium2
 import pypdfium2.raw as pdfium
@@ -129,8 +128,8 @@ def _pieces(page: pypdfium2.PdfPage, textpage: pypdfium2.PdfTextPage, text: str)
         return  # pdfium counts in UTF-16 units: beyond the basic plane its numbers are not ours
     place = _placer(page)
     found = list(_WORD.finditer(text))
-    starts = [match.start() for match in found[1:]]
-    for match, following in zip_longest(found, starts, fillvalue=len(text)):
+    starts = [*(match.start() for match in found[1:]), len(text)]
+    for match, following in zip(found, starts, strict=False):
         ends = match.end() - match.group().endswith(KEPT)
         first, last = _charbox(textpage, match.start()), _charbox(textpage, ends - 1)
         if first and last:
