@@ -6,7 +6,7 @@ digits), so under a site's name every other word is free.
 
 from django.urls import path, register_converter
 
-from records.views import home, reader, search, site
+from records.views import home, meetings, people, reader, search, site, tables
 
 # The first words of every other address of Clerk; no site's page stands there.
 TAKEN = (
@@ -55,6 +55,14 @@ urlpatterns = [
     path("records", home.front, name="home"),
     path("search", search.page, name="search"),
     path("<site:site_id>", site.home, name="site"),
+    path("<site:site_id>/meetings", meetings.listing, name="meetings"),
+    path("<site:site_id>/meetings/<document:meeting_id>", meetings.one, name="meeting"),
+    path("<site:site_id>/people", people.listing, name="people"),
+    path("<site:site_id>/people/<path:name>", people.one, name="person"),
+    path("<site:site_id>/legislation", tables.laws, name="legislation"),
+    path("<site:site_id>/legislation/<slug:kind>/<path:number>", tables.law, name="law"),
+    path("<site:site_id>/tables/<slug:name>", tables.table, name="table"),
+    path("<site:site_id>/tables/<slug:name>.csv", tables.download, name="download"),
     path("<site:site_id>/<document:document_id>", reader.document, name="document"),
     path("<site:site_id>/<document:document_id>/<int:page>", reader.page, name="page"),
     path("<site:site_id>/<document:document_id>/<int:page>/<int:width>.webp", reader.picture, name="picture"),

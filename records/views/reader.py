@@ -1,5 +1,6 @@
 """The reader: a page's picture beside its text, with what was searched for marked on both."""
 
+import re
 from dataclasses import dataclass
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -7,6 +8,7 @@ from django.http.response import FileResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 
 from pipeline.work.index import marking
+from pipeline.work.index.marking import Span
 from pipeline.work.index.question import MOST_CHARACTERS, Question, understand
 from pipeline.work.ocr.words import PlacedWord
 from records import pictures
@@ -36,7 +38,7 @@ def document(request: HttpRequest, site_id: str, document_id: str) -> HttpRespon
 @readers
 def page(request: HttpRequest, site_id: str, document_id: str, page: int) -> HttpResponse:
     words = " ".join(request.GET.get("q", "")[:MOST_CHARACTERS].split())
-    question = understand(words)
+    question, at = understand(words), _passage(request.GET.get("at", ""))
     with records_of(site_id) as records:
         found = _document(records, document_id)
         shown = _page(records, found, page)
@@ -48,8 +50,8 @@ def page(request: HttpRequest, site_id: str, document_id: str, page: int) -> Htt
         "document": found,
         "page": shown,
         "q": words,
-        "pieces": marking.marked(question, shown.text),
-        "boxes": _boxes(question, shown, original),
+        "pieces": marking.pieces(shown.text, _spans(question, shown.text, at)),
+        "boxes": _boxes(_spans(question, shown.text, at), shown, original),
         "has_picture": bool(original and original.file and found.pages),
         "previous": max((number for number in numbers if number < page), default=None),
         "next": min((number for number in numbers if number > page), default=None),
@@ -99,9 +101,22 @@ def _page(records: Records, document: PublishedDocument, number: int) -> Publish
     return found
 
 
-def _boxes(question: Question, page: PublishedPage, original: Original | None) -> list[Box]:
-    """Where the words searched for stand on the picture."""
-    found = marking.spans(question, page.text)
+def _passage(told: str) -> Span | None:
+    """`120-180`: a passage of the page's text that a link points to."""
+    match = re.fullmatch(r"(\d{1,7})-(\d{1,7})", told)
+    return Span(int(match[1]), int(match[2]), 0) if match else None
+
+
+def _spans(question: Question, text: str, at: Span | None) -> list[Span]:
+    """The passage pointed to, and the words searched for; never one within the other."""
+    if at is None or not at.start < at.end <= len(text):
+        return marking.spans(question, text)
+    found = [span for span in marking.spans(question, text) if span.end <= at.start or span.start >= at.end]
+    return sorted([*found, at], key=lambda span: span.start)
+
+
+def _boxes(found: list[Span], page: PublishedPage, original: Original | None) -> list[Box]:
+    """Where the marked words stand on the picture."""
     if not found or original is None:
         return []
     placed = [word for word in original.words(page.number) if word.start is not None]

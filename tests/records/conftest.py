@@ -18,6 +18,7 @@ from pipeline.stages.deploy import Deployed, deploy_site
 from pipeline.stages.extraction import extract_document
 from sites.models import Document, Site
 from sites.storage import SiteFiles
+from tests.records.minutes import AGENDA, MOTIONS, ROLL
 
 roles = importlib.import_module("pipeline.migrations.0004_roles")
 
@@ -107,3 +108,15 @@ def publish() -> Callable[..., Deployed]:
         return deploy_site(site.pk, timezone.now(), SiteFiles.of(site.pk).scratch / "deploy.db")
 
     return go
+
+
+@pytest.fixture
+def town(make_site, add_document, publish, public) -> Site:
+    """A town with the agenda and minutes of one meeting, and the minutes of another body a year before."""
+    site = make_site("bend.or")
+    add_document(site, "minutes", [ROLL, MOTIONS])
+    add_document(site, "agenda", [AGENDA], kind="agenda")
+    early = date(2023, 5, 2)
+    add_document(site, "parks", ["Nothing was decided."], body="Parks Board", meeting_date=early)
+    publish(site)
+    return site

@@ -73,7 +73,12 @@ def _follows(stems: tuple[str, ...], tokens: Sequence[Token], place: int) -> boo
 
 def marked(question: Question, text: str) -> list[Piece]:
     """The whole text in pieces, for a template that escapes each of them."""
-    return _pieces(text, spans(question, text), 0, len(text))
+    return pieces(text, spans(question, text))
+
+
+def pieces(text: str, found: list[Span]) -> list[Piece]:
+    """The whole text, cut where these marks begin and end; they stand in order and do not overlap."""
+    return _pieces(text, found, 0, len(text))
 
 
 def snippet(question: Question, text: str, characters: int = SNIPPET_CHARACTERS) -> list[Piece]:
@@ -82,10 +87,10 @@ def snippet(question: Question, text: str, characters: int = SNIPPET_CHARACTERS)
     start = _best_start(found, characters)
     start = 0 if start < characters // 4 else _word_start(text, start)
     end = len(text) if len(text) - start <= characters else _word_end(text, start + characters)
-    pieces = _pieces(text, [span for span in found if span.start >= start and span.end <= end], start, end)
-    pieces = [Piece(" ".join(piece.text.split(" ")), piece.marked) for piece in pieces]
+    cut = _pieces(text, [span for span in found if span.start >= start and span.end <= end], start, end)
+    cut = [Piece(" ".join(piece.text.split(" ")), piece.marked) for piece in cut]
     before, after = ([Piece("… ")] if start else []), ([Piece(" …")] if end < len(text) else [])
-    return [*before, *pieces, *after]
+    return [*before, *cut, *after]
 
 
 def _best_start(found: list[Span], characters: int) -> int:
@@ -110,12 +115,12 @@ def _word_end(text: str, at: int) -> int:
 
 
 def _pieces(text: str, found: list[Span], start: int, end: int) -> list[Piece]:
-    pieces, at = [], start
+    cut, at = [], start
     for span in found:
         if span.start > at:
-            pieces.append(Piece(text[at : span.start]))
-        pieces.append(Piece(text[span.start : span.end], marked=True))
+            cut.append(Piece(text[at : span.start]))
+        cut.append(Piece(text[span.start : span.end], marked=True))
         at = span.end
     if at < end:
-        pieces.append(Piece(text[at:end]))
-    return pieces
+        cut.append(Piece(text[at:end]))
+    return cut
