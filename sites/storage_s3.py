@@ -23,6 +23,10 @@ class StorageUnavailable(OSError):
     """The shared storage does not answer, or refuses."""
 
 
+class UnsafeArchive(Exception):
+    """A packed folder holds something that we never put there."""
+
+
 @dataclass(frozen=True)
 class S3Share:
     root: Path
@@ -125,8 +129,7 @@ def _unpack(packed: Path, folder: Path) -> None:
     """File by file, each in one step; what the shared folder no longer has goes last."""
     fresh = packed.with_suffix(".folder")
     try:
-        with tarfile.open(packed) as archive:
-            archive.extractall(fresh, filter="data")
+        _unpack_files(packed, fresh)
         folder.mkdir(parents=True, exist_ok=True)
         names = {file.name for file in fresh.iterdir()}
         for name in names:
@@ -136,6 +139,21 @@ def _unpack(packed: Path, folder: Path) -> None:
                 old.unlink()
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _unpack_files(packed: Path, fresh: Path) -> None:
+    """What we pack are plain files side by side, so nothing else comes out: no path, no link, no device.
+
+    Stricter than `extractall` with its filter, and the same on every Python: 3.11.2 has no filters yet.
+    """
+    fresh.mkdir()
+    with tarfile.open(packed) as archive:
+        for member in archive:
+            content = archive.extractfile(member) if member.isreg() else None
+            if content is None or member.name in (".", "..") or Path(member.name).name != member.name:
+                raise UnsafeArchive(f"{member.name!r} is not a plain file of the folder {packed.stem}")
+            with content, (fresh / member.name).open("xb") as file:
+                shutil.copyfileobj(content, file)
 
 
 @contextmanager

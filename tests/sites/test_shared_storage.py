@@ -8,7 +8,7 @@ import boto3
 import pytest
 
 from sites import storage
-from sites.storage_s3 import S3Share, StorageUnavailable
+from sites.storage_s3 import S3Share, StorageUnavailable, UnsafeArchive
 from tests.work.s3_server import KEYS, s3_server
 
 
@@ -102,18 +102,59 @@ def test_a_log_beside_a_database_goes_with_the_database_it_belonged_to(machines)
     assert not (two.root / "a.ca" / "meetings.db-wal").exists()
 
 
-def test_a_name_that_leaves_the_folder_is_not_unpacked(machines, tmp_path: Path, endpoint: str) -> None:
+def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname, info.mode = kind, link, 0o777
+    return info
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        [member("../../../escaped.txt")],
+        [member("/escaped.txt")],
+        [member("..")],
+        [member("pages/../../../../escaped.txt")],
+        [member("door", tarfile.SYMTYPE, "../../.."), member("door/escaped.txt")],
+        [member("1.txt", tarfile.SYMTYPE, "/etc/passwd")],
+        [member("1.txt", tarfile.LNKTYPE, "../../../bait")],
+        [member("pipe", tarfile.FIFOTYPE)],
+        [member("device", tarfile.CHRTYPE)],
+        [member("folder", tarfile.DIRTYPE)],
+    ],
+    ids=lambda members: f"{members[0].name} {members[0].type.decode()}",
+)
+def test_only_plain_files_of_the_folder_are_unpacked(
+    machines, tmp_path: Path, endpoint: str, members: list[tarfile.TarInfo]
+) -> None:
     one, _ = machines
+    write(tmp_path / "bait", "x")
     evil = tmp_path / "evil.tar"
     with tarfile.open(evil, "w") as archive:
-        archive.add(write(tmp_path / "bait", "x"), "../../../escaped.txt")
+        for info in members:
+            archive.addfile(info)
     boto3.client("s3", endpoint_url=endpoint).upload_file(
         str(evil), "shared", f"{tmp_path.name}/a.ca/txt/x.tar"
     )
+    before = {path for path in tmp_path.rglob("*") if path.is_file()}
 
-    with pytest.raises(tarfile.OutsideDestinationError):
+    with pytest.raises(UnsafeArchive):
         one.pull(one.root / "a.ca" / "txt" / "x")
-    assert not (tmp_path / "one" / "escaped.txt").exists()
+
+    assert {path for path in tmp_path.rglob("*") if path.is_file()} == before
+    assert not Path("/escaped.txt").exists()
+
+
+def test_a_file_is_unpacked_with_the_mode_that_new_files_have_here(machines, tmp_path: Path) -> None:
+    one, two = machines
+    page = write(one.root / "a.ca" / "txt" / "x" / "1.txt", "page 1")
+    page.chmod(0o4777)
+    one.push(page.parent)
+
+    two.pull(two.root / "a.ca" / "txt" / "x")
+
+    unpacked = two.root / "a.ca" / "txt" / "x" / "1.txt"
+    assert unpacked.stat().st_mode == write(tmp_path / "plain", "x").stat().st_mode
 
 
 def test_storage_that_is_away_says_so(tmp_path: Path, monkeypatch) -> None:
