@@ -16,6 +16,7 @@ OURS = ("sites", "pipeline", "records", "clerk_project")
 ARROWS: dict[str, tuple[str, ...]] = {
     "sites": (),
     "pipeline.errors": (),
+    "pipeline.error_codes": (),
     "pipeline.indexes": (),
     "pipeline.permissions": (),
     "pipeline.work": ("pipeline.errors",),

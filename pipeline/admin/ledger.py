@@ -15,6 +15,7 @@ from pipeline.admin import actions, html
 from pipeline.admin.base import ReadOnly, SearchedBySite
 from pipeline.admin.confirm import ActingAdmin
 from pipeline.admin.html import site_link
+from pipeline.error_codes import explained
 from pipeline.models import (
     WITHOUT_TEXT,
     DocumentState,
@@ -70,7 +71,7 @@ class LedgerAdmin(ReadOnly, SearchedBySite, ActingAdmin):
     ordering = ("-updated_at",)
     acts = actions.LEDGER_ACTS
     fieldsets = (
-        ("What happened", {"fields": ("state", "code", "error_message", "tried")}),
+        ("What happened", {"fields": ("state", "code", "meaning", "error_message", "tried")}),
         ("Of what", {"fields": ("site_name", "document_name", "unit", "pipeline", "of_run")}),
         ("Reported by the work", {"fields": ("facts_shown", "processed_at")}),
         (
@@ -148,6 +149,13 @@ class LedgerAdmin(ReadOnly, SearchedBySite, ActingAdmin):
     @admin.display(description="error code", ordering="error_code")
     def code(self, row: DocumentState) -> SafeString:
         return format_html("<code>{}</code>", row.error_code) if row.error_code else html.NOTHING
+
+    @admin.display(description="what it means")
+    def meaning(self, row: DocumentState) -> SafeString:
+        if not row.error_code:
+            return html.NOTHING
+        known = explained(row.error_code)
+        return format_html("{} Tried again: {}.<br>{}", known.meaning, known.again.value, known.advice)
 
     @admin.display(description="why", ordering="error_code")
     def why(self, row: DocumentState) -> SafeString:
