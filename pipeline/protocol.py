@@ -22,13 +22,13 @@ from pipeline.state.attempt import Attempt, Finished, Outcome
 from sites.stages import Stage
 
 log = structlog.get_logger()
-Work = Callable[[Attempt], Finished | None]
+WorkFunction = Callable[[Attempt], Finished | None]
 
 
-def job(stage: Stage) -> Callable[[Work], Callable[[int, int, int], None]]:
+def job(stage: Stage) -> Callable[[WorkFunction], Callable[[int, int, int], None]]:
     """Turn plain work into a queue job of this stage that runs once, counts once and moves the site on."""
 
-    def wrap(work: Work) -> Callable[[int, int, int], None]:
+    def wrap(work: WorkFunction) -> Callable[[int, int, int], None]:
         @functools.wraps(work)
         def entry(row_id: int, run_id: int, seq: int) -> None:
             run_job(stage, work, row_id, run_id, seq)
@@ -38,7 +38,7 @@ def job(stage: Stage) -> Callable[[Work], Callable[[int, int, int], None]]:
     return wrap
 
 
-def run_job(stage: Stage, work: Work, row_id: int, run_id: int, seq: int) -> None:
+def run_job(stage: Stage, work: WorkFunction, row_id: int, run_id: int, seq: int) -> None:
     rq_job = get_current_job()
     job_id = rq_job.id if rq_job else sending.job_id(stage, row_id, run_id, seq)
     attempt = patiently(ledger.claim, row_id, run_id, seq, job_id, _delivery(rq_job), uuid.uuid4())
@@ -69,7 +69,7 @@ def _delivery(rq_job: Job | None) -> int:
     return sending.redeliveries() - rq_job.retries_left
 
 
-def _attempt(work: Work, attempt: Attempt, rq_job: Job | None) -> Outcome:
+def _attempt(work: WorkFunction, attempt: Attempt, rq_job: Job | None) -> Outcome:
     if attempt.lost_its_workers:
         return _failed(attempt, retry.worker_lost(attempt.number - 1))
     try:

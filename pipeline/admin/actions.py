@@ -9,14 +9,14 @@ from django.db.models import Count, QuerySet
 from pipeline.admin.confirm import Act
 from pipeline.models import DocumentState, Run, Status
 from pipeline.operations import interventions
-from pipeline.operations.interventions import Operator, Outcome, for_each
+from pipeline.operations.interventions import ActOutcome, Operator, for_each
 from pipeline.reports.wording import plural
 from sites.models import Document, Site
 from sites.stages import WORK_STAGES
 
 
-def _each_site(act: Callable[[str, Operator], Any]) -> Callable[[QuerySet[Any], Operator, float], Outcome]:
-    def apply(chosen: QuerySet[Any], operator: Operator, seconds: float) -> Outcome:
+def _each_site(act: Callable[[str, Operator], Any]) -> Callable[[QuerySet[Any], Operator, float], ActOutcome]:
+    def apply(chosen: QuerySet[Any], operator: Operator, seconds: float) -> ActOutcome:
         keys = chosen.order_by("pk").values_list("pk", flat=True)
         return for_each(keys, lambda site_id: act(site_id, operator), seconds)
 
@@ -27,7 +27,7 @@ def _start_first(site_id: str, operator: Operator) -> Run:
     return interventions.start(site_id, operator, priority=Run.Priority.HIGH)
 
 
-def _unstick(chosen: QuerySet[Any], operator: Operator, seconds: float) -> Outcome:
+def _unstick(chosen: QuerySet[Any], operator: Operator, seconds: float) -> ActOutcome:
     return interventions.unstick(list(chosen.values_list("pk", flat=True)), operator)
 
 
@@ -65,7 +65,7 @@ def _failures(rows: QuerySet[DocumentState]) -> Iterable[str]:
 
 
 @dataclass(frozen=True)
-class Standing:
+class SiteStanding:
     """A site as an act sees it."""
 
     site: Site
@@ -152,7 +152,7 @@ FIRST_AID = ("retry", "unstick", "resume")
 # ---- Documents and ledger rows ------------------------------------------------------------------------
 
 
-def _retry_rows(rows: QuerySet[DocumentState], operator: Operator, seconds: float) -> Outcome:
+def _retry_rows(rows: QuerySet[DocumentState], operator: Operator, seconds: float) -> ActOutcome:
     chosen = interventions.failed_rows(Status.FAILED).filter(pk__in=rows.order_by().values("pk"))
     sites = chosen.order_by("site_id").values_list("site_id", flat=True).distinct()
     return for_each(sites, lambda site_id: interventions.retry(site_id, operator, chosen), seconds)
@@ -163,7 +163,7 @@ def _before_rows(rows: QuerySet[DocumentState]) -> Iterable[str]:
     yield "Where a run has ended, the new one takes up all of the site that is not processed."
 
 
-def _retry_documents(documents: QuerySet[Document], operator: Operator, seconds: float) -> Outcome:
+def _retry_documents(documents: QuerySet[Document], operator: Operator, seconds: float) -> ActOutcome:
     return _retry_rows(_rows_of(documents), operator, seconds)
 
 
@@ -171,17 +171,17 @@ def _rows_of(documents: QuerySet[Document]) -> QuerySet[DocumentState]:
     return DocumentState.objects.filter(document__in=documents.order_by().values("pk"))
 
 
-def _skip_documents(documents: QuerySet[Document], operator: Operator, seconds: float) -> Outcome:
+def _skip_documents(documents: QuerySet[Document], operator: Operator, seconds: float) -> ActOutcome:
     keys = documents.order_by("pk").values_list("pk", flat=True)
     return for_each(keys, lambda pk: interventions.skip(pk, operator), seconds)
 
 
-def _unskip_documents(documents: QuerySet[Document], operator: Operator, seconds: float) -> Outcome:
+def _unskip_documents(documents: QuerySet[Document], operator: Operator, seconds: float) -> ActOutcome:
     keys = documents.order_by("pk").values_list("pk", flat=True)
     return for_each(keys, lambda pk: interventions.unskip(pk, operator), seconds)
 
 
-def _skip_rows(rows: QuerySet[DocumentState], operator: Operator, seconds: float) -> Outcome:
+def _skip_rows(rows: QuerySet[DocumentState], operator: Operator, seconds: float) -> ActOutcome:
     return _skip_documents(
         Document.objects.filter(pk__in=rows.order_by().values("document")), operator, seconds
     )

@@ -17,7 +17,7 @@ from django.urls import URLPattern, path, reverse
 
 from pipeline.admin.base import TitledAdmin
 from pipeline.flow import Refused
-from pipeline.operations.interventions import Operator, Outcome
+from pipeline.operations.interventions import ActOutcome, Operator
 from pipeline.permissions import OPERATE
 from pipeline.queue.sending import QueueUnavailable
 
@@ -33,7 +33,7 @@ class Act:
     name: str
     label: str
     promise: str
-    apply: Callable[[QuerySet[Any], Operator, float], Outcome]
+    apply: Callable[[QuerySet[Any], Operator, float], ActOutcome]
     preview: Callable[[QuerySet[Any]], Iterable[str]] = lambda chosen: ()
     # Whether it makes sense for one object as it stands; what is asked is `ActingAdmin.standing_of` of it.
     fits: Callable[[Any], bool] = lambda standing: True
@@ -125,7 +125,7 @@ def _apply(request: HttpRequest, act: Act, chosen: QuerySet[Any], reason: str) -
     _report(request, act, outcome)
 
 
-def _report(request: HttpRequest, act: Act, outcome: Outcome) -> None:
+def _report(request: HttpRequest, act: Act, outcome: ActOutcome) -> None:
     if outcome.done:
         messages.success(request, f"{act.label}: done for {len(outcome.done):,}.")
     for _, why in outcome.refused[:SHOWN]:

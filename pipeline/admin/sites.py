@@ -115,8 +115,8 @@ class SiteAdmin(ActingAdmin):
         live = self.admin_site.admin_view(self.live_view)
         return [path("<path:object_id>/live/", live, name="sites_site_live"), *super().get_urls()]
 
-    def standing_of(self, obj: Site) -> actions.Standing:
-        return actions.Standing(
+    def standing_of(self, obj: Site) -> actions.SiteStanding:
+        return actions.SiteStanding(
             obj,
             running=Run.objects.running().filter(site=obj).exists(),
             failed=DocumentState.objects.failed().filter(site=obj, pipeline__in=WORK_STAGES).exists(),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipeline.reports.dashboard import Hour
-from pipeline.reports.steps import Step, Timing
+from pipeline.reports.steps import StageFigures, Timing
 
 # The hour chart is drawn in these units and scaled by the browser.
 WIDTH, HEIGHT, LEFT, BOTTOM = 640, 200, 44, 24
@@ -82,7 +82,7 @@ def ring(score: float | None) -> Ring:
 
 
 @dataclass(frozen=True)
-class Span:
+class StageSpan:
     """From the median to the 95th percentile, on a scale on which each decade is as wide as the next."""
 
     stage: str
@@ -91,7 +91,7 @@ class Span:
     width: float
 
 
-def spans(steps: Sequence[Step]) -> list[Span]:
+def spans(steps: Sequence[StageFigures]) -> list[StageSpan]:
     longest = max((step.stage_seconds.p95 or 0 for step in steps), default=0)
     decades = max(math.log10(max(longest, 10)), 1)
 
@@ -104,6 +104,6 @@ def spans(steps: Sequence[Step]) -> list[Span]:
         x = place(median) if median is not None else 0.0
         end = place(p95) if p95 is not None else 0.0
         found.append(
-            Span(step.stage, step.stage_seconds, x, max(end - x, 1.5) if median is not None else 0.0)
+            StageSpan(step.stage, step.stage_seconds, x, max(end - x, 1.5) if median is not None else 0.0)
         )
     return found

@@ -43,7 +43,7 @@ class Retried:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ActOutcome:
     """Of one act on many: what was done, what was refused and why, how many are left and what stopped it."""
 
     done: tuple[Any, ...]
@@ -52,7 +52,7 @@ class Outcome:
     error: str = ""
 
 
-def for_each(keys: Iterable[Any], act: Callable[[Any], Any], seconds: float | None = None) -> Outcome:
+def for_each(keys: Iterable[Any], act: Callable[[Any], Any], seconds: float | None = None) -> ActOutcome:
     """Act on each in its own transaction: one refusal stops no other, a lost queue all that are left.
 
     `seconds` bounds the whole.
@@ -63,14 +63,14 @@ def for_each(keys: Iterable[Any], act: Callable[[Any], Any], seconds: float | No
     end = time.monotonic() + seconds if seconds is not None else None
     for number, key in enumerate(waiting):
         if end is not None and time.monotonic() > end:
-            return Outcome(tuple(done), tuple(refused), len(waiting) - number)
+            return ActOutcome(tuple(done), tuple(refused), len(waiting) - number)
         try:
             done.append(act(key))
         except (Refused, UnknownSite, Fenced) as error:
             refused.append((str(key), str(error)))
         except sending.QueueUnavailable as error:
-            return Outcome(tuple(done), tuple(refused), len(waiting) - number, str(error))
-    return Outcome(tuple(done), tuple(refused))
+            return ActOutcome(tuple(done), tuple(refused), len(waiting) - number, str(error))
+    return ActOutcome(tuple(done), tuple(refused))
 
 
 # ---- A site's run -------------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ def _noted(note: Intervention, run: Run) -> Run:
 # ---- A site that stands still -------------------------------------------------------------------------
 
 
-def unstick(site_ids: Collection[str], operator: Operator) -> Outcome:
+def unstick(site_ids: Collection[str], operator: Operator) -> ActOutcome:
     """What reconcile would do to these sites, now, because a person asked."""
     with lock.only_one() as alone:
         if not alone:

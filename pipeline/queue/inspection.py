@@ -105,17 +105,29 @@ def live_job_ids(now: datetime, grace: timedelta) -> set[str]:
     return {entry.decode().partition(":")[0] for entries in found for entry in entries}
 
 
+TAKEN = "taken"
+
+
 def job_states(job_ids: Iterable[str]) -> dict[str, str]:
-    """What the queue says of each job: queued, started, scheduled …; a job it does not know is absent."""
+    """What the queue says of each job: queued, started, scheduled …; a job it does not know is absent.
+
+    A job that a worker has taken and not started is `taken`, though it calls itself queued: if the worker
+    died at that moment, nobody will ever start it.
+    """
     wanted = list(job_ids)
     try:
-        pipe = django_rq.get_connection(COORDINATOR_QUEUE).pipeline(transaction=False)
+        connection = django_rq.get_connection(COORDINATOR_QUEUE)
+        pipe = connection.pipeline(transaction=False)
         for job_id in wanted:
             pipe.hget(Job.key_for(job_id), "status")
-        states = pipe.execute() if wanted else []
+        for name in settings.RQ_QUEUES:
+            pipe.lrange(Queue(name, connection=connection).intermediate_queue_key, 0, -1)
+        answers = pipe.execute() if wanted else []
     except RedisError:
         return {}
-    return {job_id: state.decode() for job_id, state in zip(wanted, states, strict=True) if state}
+    taken = {entry.decode() for entries in answers[len(wanted) :] for entry in entries}
+    states = zip(wanted, answers, strict=False)
+    return {job_id: TAKEN if job_id in taken else state.decode() for job_id, state in states if state}
 
 
 def _read(connection: Any) -> Workforce:

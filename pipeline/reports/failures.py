@@ -12,7 +12,7 @@ from sites.stages import WORK_STAGES
 
 
 @dataclass(frozen=True)
-class Failure:
+class FailedStep:
     row_id: int
     site_id: str
     document_id: int | None
@@ -27,7 +27,7 @@ class Failure:
     retry_at: datetime | None
 
 
-def recent_failures(filters: Filters = ALL, limit: int = 10) -> list[Failure]:
+def recent_failures(filters: Filters = ALL, limit: int = 10) -> list[FailedStep]:
     """The latest, from the index of each stage and status: no scan of the ledger."""
     rows = filters.of_ledger(DocumentState.objects.select_related("document")).exclude(error_code=SKIPPED)
     found = [
@@ -45,8 +45,8 @@ def _attempted(row: DocumentState) -> datetime:
     return row.last_attempt_at or row.updated_at
 
 
-def _failure(row: DocumentState) -> Failure:
-    return Failure(
+def _failure(row: DocumentState) -> FailedStep:
+    return FailedStep(
         row_id=row.pk,
         site_id=row.site_id,
         document_id=row.document_id,

@@ -11,12 +11,12 @@ from pipeline.queue import inspection
 from pipeline.queue.inspection import Workforce
 from pipeline.reports import failures, health, steps
 from pipeline.reports.documents import DOCUMENT_STATUSES, Counts, Documents, count_documents, ledger_counts
-from pipeline.reports.failures import ErrorGroup, Failure
+from pipeline.reports.failures import ErrorGroup, FailedStep
 from pipeline.reports.filters import ALL, Filters
 from pipeline.reports.health import Check, Level
 from pipeline.reports.sites import SiteTotals, failed_sites, site_totals
 from pipeline.reports.standstill import Standstill, explain
-from pipeline.reports.steps import Step
+from pipeline.reports.steps import StageFigures
 from sites.models import STUCK_AFTER, Site
 
 SHOWN = 12
@@ -34,8 +34,8 @@ class Overview:
     filters: Filters
     sites: SiteTotals
     documents: Documents
-    steps: list[Step]
-    failures: list[Failure]
+    steps: list[StageFigures]
+    failures: list[FailedStep]
     errors: list[ErrorGroup]
     standstills: list[Standstill]
     checks: list[Check]

@@ -10,7 +10,7 @@ from pipeline.models import DocumentState, Intervention, Run, RunStage
 from pipeline.order import stages_with_documents
 from pipeline.queue import inspection
 from pipeline.reports import failures
-from pipeline.reports.failures import ErrorGroup, Failure
+from pipeline.reports.failures import ErrorGroup, FailedStep
 from pipeline.reports.filters import Filters
 from pipeline.reports.standstill import Standstill, explain
 from sites.models import Document, Site, Source
@@ -70,7 +70,7 @@ class SiteReport:
     sources: list[Source]
     documents: list[DocumentLine]
     document_count: int
-    failures: list[Failure]
+    failures: list[FailedStep]
     errors: list[ErrorGroup]
     interventions: list[Intervention]
 

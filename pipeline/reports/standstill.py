@@ -12,6 +12,7 @@ from pipeline.models import DocumentState, Run, Status
 from pipeline.queue import inspection
 from pipeline.queue.inspection import Workforce
 from pipeline.queue.sending import COORDINATOR_QUEUE, coordinator_job_id
+from pipeline.reconcile.find import grace
 from pipeline.reports.wording import clock, plural
 from sites.models import Site
 from sites.stages import wave_of
@@ -57,7 +58,7 @@ def explain(sites: Sequence[Site], force: Workforce) -> list[Standstill]:
                 site,
                 runs.get(site.run_id or 0),
                 open_rows.get(site.pk, []),
-                states.get(claimed.get(site.pk, "")),
+                _settled(states.get(claimed.get(site.pk, "")), site.updated_at),
                 force,
             ),
         )
@@ -84,9 +85,15 @@ def _open_rows(sites: Sequence[Site]) -> dict[str, list[Waiting]]:
     states = inspection.job_states(jobs.values())
     found: dict[str, list[Waiting]] = {}
     for site_id, stage, status, count, since, retry_at, first in groups:
-        live = states.get(jobs.get(first, ""))
+        live = _settled(states.get(jobs.get(first, "")), since)
         found.setdefault(site_id, []).append(Waiting(stage, status, count, since, retry_at, live))
     return found
+
+
+def _settled(state: str | None, since: datetime | None) -> str | None:
+    """A job in a worker's hands is on its way for as long as reconcile gives it; then its worker has died."""
+    on_its_way = since is not None and since > timezone.now() - grace()
+    return "queued" if state == inspection.TAKEN and on_its_way else state
 
 
 def _jobs(rows: Iterable[DocumentState]) -> dict[int, str]:

@@ -34,7 +34,7 @@ class Ages:
 
 
 @dataclass(frozen=True)
-class Step:
+class StageFigures:
     """One stage of the ledger."""
 
     stage: str
@@ -77,14 +77,14 @@ class Step:
         return 100 * self.failed_terminal / ended if ended else None
 
 
-def steps(counts: Counts, filters: Filters = ALL) -> list[Step]:
+def steps(counts: Counts, filters: Filters = ALL) -> list[StageFigures]:
     rows = filters.of_ledger(DocumentState.objects.order_by())
     # Naming every stage, too, lets the index by stage and status answer.
     retries = rows.filter(pipeline__in=WORK_STAGES, status=Status.FAILED_RETRYABLE).values_list("pipeline")
     next_retry = dict(retries.annotate(Min("retry_at")))
     without_text = {Stage.OCR: rows.filter(WITHOUT_TEXT).count()}
     return [
-        Step(
+        StageFigures(
             stage=stage.value,
             **{status.value: counts.get((stage, status), 0) for status in Status},
             pending_age=ages(rows, stage, Status.PENDING, counts),

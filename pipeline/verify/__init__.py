@@ -16,7 +16,7 @@ DROPS = ("sites.0004", "sites.0005")
 
 
 @dataclass
-class Report:
+class Verification:
     checked: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     mended: list[str] = field(default_factory=list)
@@ -36,11 +36,11 @@ class Report:
         }
 
 
-def verify(*, with_files: bool = False, fix: bool = False, with_preflight: bool = False) -> Report:
+def verify(*, with_files: bool = False, fix: bool = False, with_preflight: bool = False) -> Verification:
     """Every check that the schema allows; the files and the pre-flight where asked for."""
     # The pre-flight asks whether the drops may be applied, so they cannot be applied yet.
     problems = schema.problems(may_wait=DROPS if with_preflight else ())
-    report = Report(checked=["schema"], problems=list(problems))
+    report = Verification(checked=["schema"], problems=list(problems))
     if not schema.is_usable():
         why = "mend the schema first, then verify again"
         report.problems.append(Problem("the data could not be checked", 1, why))
@@ -59,7 +59,7 @@ def verify(*, with_files: bool = False, fix: bool = False, with_preflight: bool 
     return report
 
 
-def _files(report: Report, fix: bool) -> None:
+def _files(report: Verification, fix: bool) -> None:
     found = files.find()
     if fix:
         fixed = files.fix(found)

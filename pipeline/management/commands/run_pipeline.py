@@ -22,7 +22,7 @@ from pipeline.management.terminal.base import (
 from pipeline.management.terminal.follow import Follow
 from pipeline.models import Run
 from pipeline.operations import interventions
-from pipeline.operations.interventions import Operator, Outcome
+from pipeline.operations.interventions import ActOutcome, Operator
 from pipeline.queue import sending
 from sites.models import Site
 from sites.stages import Stage
@@ -89,14 +89,14 @@ start. 130: you stopped watching; the runs go on.
             self.stdout.write(site_id)
         self.stdout.write(f"Would start {len(chosen)} site{'s' * (len(chosen) != 1)} (dry-run)")
 
-    def _say_started(self, outcome: Outcome) -> None:
+    def _say_started(self, outcome: ActOutcome) -> None:
         for _, why in outcome.refused:
             self.stderr.write(f"refused: {why}")
         started = f"{len(outcome.done)} run{'s' * (len(outcome.done) != 1)} started"
         idle = outcome.done or outcome.refused
         self.stdout.write(started if idle else f"{started}: no site is idle, or there is none yet")
 
-    def _end(self, found: list[Follow], outcome: Outcome, no_wait: bool) -> None:
+    def _end(self, found: list[Follow], outcome: ActOutcome, no_wait: bool) -> None:
         stop_if_lost(outcome)
         failed = sum(one.ended and one.run.status != Run.Status.COMPLETED for one in found)
         if not no_wait and not all(one.ended for one in found):
@@ -130,7 +130,7 @@ def starter(
     return lambda site_id: act(site_id, operator, first=Stage(first), priority=PRIORITIES[priority])
 
 
-def as_json(found: list[Follow], outcome: Outcome) -> dict[str, Any]:
+def as_json(found: list[Follow], outcome: ActOutcome) -> dict[str, Any]:
     return {
         "started": len(outcome.done),
         "refused": [{"site": site_id, "reason": why} for site_id, why in outcome.refused],

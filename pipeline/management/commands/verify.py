@@ -8,7 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import InterfaceError, OperationalError, connection
 
 from pipeline.management.terminal.base import OperatorCommand
-from pipeline.verify import Report, schema, verify
+from pipeline.verify import Verification, schema, verify
 
 
 class Command(OperatorCommand):
@@ -64,7 +64,7 @@ examples:
             self.stdout.write(json.dumps({"ok": False, "error": why}))
         raise CommandError(f"could not verify: {why}", returncode=2)
 
-    def _print(self, report: Report, as_json: bool) -> None:
+    def _print(self, report: Verification, as_json: bool) -> None:
         if as_json:
             return self.stdout.write(json.dumps(report.as_json()))
         for line in report.mended:

@@ -16,7 +16,7 @@ from redis.exceptions import RedisError
 from pipeline.flow import Refused
 from pipeline.models import Run
 from pipeline.operations import interventions
-from pipeline.operations.interventions import Operator, Outcome
+from pipeline.operations.interventions import ActOutcome, Operator
 from pipeline.queue.sending import QueueUnavailable
 from sites.models import Site
 from sites.stages import WORK_STAGES
@@ -125,7 +125,7 @@ class SiteActCommand(OperatorCommand):
         finish(self, outcome, lambda site_id: f"{site_id}: {self.done}")
 
 
-def finish(command: BaseCommand, outcome: Outcome, say: Callable[[Any], str]) -> None:
+def finish(command: BaseCommand, outcome: ActOutcome, say: Callable[[Any], str]) -> None:
     """A line for each that was done or refused; a refusal makes the exit code 1."""
     for done in outcome.done:
         command.stdout.write(say(done))
@@ -136,7 +136,7 @@ def finish(command: BaseCommand, outcome: Outcome, say: Callable[[Any], str]) ->
         raise CommandError(f"{len(outcome.refused)} refused", returncode=FAILED)
 
 
-def stop_if_lost(outcome: Outcome) -> None:
+def stop_if_lost(outcome: ActOutcome) -> None:
     if outcome.error:
         raise CommandError(f"{outcome.error} ({outcome.left} left)", returncode=COULD_NOT)
 

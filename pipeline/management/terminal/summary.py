@@ -10,7 +10,7 @@ from pipeline.management.terminal.screen import bar, grid, percent
 from pipeline.reports.documents import DOCUMENT_STATUSES
 from pipeline.reports.health import Level
 from pipeline.reports.overview import LEVELS, Overview
-from pipeline.reports.steps import Ages, Step, Timing
+from pipeline.reports.steps import Ages, StageFigures, Timing
 from pipeline.reports.wording import ago, clock, duration
 
 STYLES = {Level.OK: "green", Level.NOTE: "cyan", Level.DEGRADED: "yellow", Level.UNHEALTHY: "bold red"}
@@ -90,7 +90,9 @@ def _statuses(screen: Console, overview: Overview) -> Table:
 
 
 def _steps(screen: Console, overview: Overview) -> Table:
-    table = _columns("Step", "", "", "done/total", "failed", "no text", "job p50/p95", "stage p50/p95")
+    table = _columns(
+        "StageFigures", "", "", "done/total", "failed", "no text", "job p50/p95", "stage p50/p95"
+    )
     for step in overview.steps:
         table.add_row(*_step(screen, step))
     return table
@@ -104,7 +106,7 @@ def _columns(*names: str) -> Table:
     return table
 
 
-def _step(screen: Console, step: Step) -> tuple[RenderableType, ...]:
+def _step(screen: Console, step: StageFigures) -> tuple[RenderableType, ...]:
     return (
         step.stage,
         bar(screen, step.share, width=14, failed=step.failed_share),

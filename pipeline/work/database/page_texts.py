@@ -12,7 +12,7 @@ WORDS = ',"words":'
 
 
 @dataclass(frozen=True)
-class PageText:
+class CompiledPage:
     number: int
     text: str
     method: str | None = None
@@ -43,11 +43,11 @@ def _page_stats(text_dir: Path) -> list[tuple[str, int, int, int]]:
     return [(name, stat.st_size, stat.st_mtime_ns, stat.st_ino) for name, stat in texts]
 
 
-def read_pages(text_dir: Path) -> Iterator[PageText]:
+def read_pages(text_dir: Path) -> Iterator[CompiledPage]:
     """Each page in order. No text at all gives no page."""
     files = _page_files(text_dir)
     for number, path in files:
-        yield PageText(number, _read(path), *_provenance(path.removesuffix(".txt") + ".json"))
+        yield CompiledPage(number, _read(path), *_provenance(path.removesuffix(".txt") + ".json"))
     if not files:
         yield from _read_whole(_whole_file(text_dir))
 
@@ -69,10 +69,10 @@ def _whole_file(text_dir: Path) -> Path:
     return text_dir.with_name(f"{text_dir.name}.txt")
 
 
-def _read_whole(path: Path) -> Iterator[PageText]:
+def _read_whole(path: Path) -> Iterator[CompiledPage]:
     if path.is_file():
         for number, text in enumerate(_read(str(path)).split("\f"), start=1):
-            yield PageText(number, text)
+            yield CompiledPage(number, text)
 
 
 def _read(path: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.work.database.page_texts import PageText
+from pipeline.work.database.page_texts import CompiledPage
 
 PAGE_BREAK = "\n\f\n"
 # One character for one, so that a place in our text is the same place on the page.
@@ -45,7 +45,7 @@ class PagedText:
     starts: tuple[int, ...]
 
     @classmethod
-    def of(cls, pages: Iterable[PageText]) -> "PagedText":
+    def of(cls, pages: Iterable[CompiledPage]) -> "PagedText":
         texts, numbers, starts, offset = [], [], [], 0
         for page in pages:
             texts.append(page.text.translate(SPACES))
