@@ -35,18 +35,16 @@ MOTION = pattern(r"(?i)\bmotion\b(?: was| is)?(?: duly)?(?: made)?(?: to| for| t
 NOT_ITS_START = pattern(
     r"(?i)\b(?:second\w*|support\w*|amend\w*|withdr\w+|on|of|which|whose|discuss\w*)\s+(?:the\s+|this\s+|that\s+|his\s+|her\s+|a\s+)?$"
 )
-ENDED = pattern(
-    r"(?i)\bmotion(?: was| is)? "
-    r"(?:carried|carries|passed|passes|failed|fails|approved|adopted|died|was|seconded|and|by|of)$"
-)
+_ENDED = "carried carries passed passes failed fails approved adopted died was seconded and by of"
+ENDED = frozenset(_ENDED.split())
 SECONDED = pattern(r"(?i)^(?:second|2nd|support|sec-?onded)")
 BY_REACH = 320
-OFFERED = pattern(r"(?i)^(?:was|were|duly) (?:made|offered)")
+OFFERED = ("was ", "were ", "duly ")
 # A prayer is offered and remarks are made, too.
 MOVABLE = pattern(
     r"(?i)\b(?:motion|motions|resolution|ordinance|amendment|substitute|following|nomination|bill|it|which)\b[^.;]{0,160}$"
 )
-VOTE_ON = pattern(r"(?i)\bon (?:the|this|that)\s+$")
+VOTE_ON = ("on the ", "on this ", "on that ")
 SECOND_NAMED = pattern(r"^[\s,;]{0,8}(?i:second|seconded|2nd|support)(?i:ed)?(?:\s+(?i:by))?\s*:?\s*\p{Lu}")
 SECOND_FOLLOWS = pattern(r"(?i)^[\s,;]{0,3}(?:and |with a )?(?:was )?(?:duly )?(?:second|2nd|support)")
 MOVED_BEFORE = pattern(
@@ -85,12 +83,13 @@ NAME_MOTION = pattern(r"(?i)\s*\((motion|moved|second|seconded)\)")
 PASSIVE = pattern(r"(?i)(?:\b(?:was|is|be|been|being|were|are|who|which|not)\s*)$")
 
 
-AMENDS = pattern(r"(?i)\b(?:to amend|amendment)\b")
+AMENDS = ("to amend", "amendment")
 
 
 def moves(text: str, roll: Roll) -> Iterator[Event]:
     for event in _moves(text, roll):
-        yield replace(event, amends=bool(AMENDS.search(text[event.start : event.end + 30])))
+        words = text[event.start : event.end + 30].lower()
+        yield replace(event, amends=True) if any(word in words for word in AMENDS) else event
 
 
 def _moves(text: str, roll: Roll) -> Iterator[Event]:
@@ -119,9 +118,8 @@ def _moves(text: str, roll: Roll) -> Iterator[Event]:
 def _moved_far_behind(text: str, roll: Roll) -> Iterator[Event]:
     """`A motion to … by Trustee Elton`: the first `by` with a member behind it, in the same sentence."""
     for match in MOTION.finditer(text):
-        if NOT_ITS_START.search(text[max(0, match.start() - 40) : match.start()]) or ENDED.search(
-            match.group()
-        ):
+        ended = match.group().lower().rpartition(" ")[2] in ENDED
+        if ended or NOT_ITS_START.search(text[max(0, match.start() - 40) : match.start()]):
             continue
         name = _named_by(text, match.end(), roll)
         if name:
@@ -190,9 +188,9 @@ NAMES_A_PERSON = pattern(r"(?i)(?:\b(?:by|of|from)\s*:?|\b(?:mover|seconder|seco
 def _named_after(text: str, roll: Roll, words: Pattern, kind: str, rule: str) -> Iterator[Event]:
     for match in words.finditer(text):
         lead = text[max(0, match.start() - 160) : match.start()]
-        if OFFERED.match(match.group()) and not MOVABLE.search(lead):
+        if match.group().lower().startswith(OFFERED) and not MOVABLE.search(lead):
             continue
-        if match.group().rstrip().endswith(":") and VOTE_ON.search(lead):
+        if match.group().rstrip().endswith(":") and lead.lower().endswith(VOTE_ON):
             continue
         name = names.after(text, match.end())
         named = bool(NAMES_A_PERSON.search(match.group()))

@@ -68,12 +68,13 @@ def _same(event: Event, other: Event) -> bool:
 
 
 def _add_votes(floor: Floor, text: str, flat: str, roll: Roll) -> None:
-    for tally in sorted(tallies(flat), key=lambda tally: tally.start):
+    told = sorted(tallies(flat), key=lambda tally: tally.start)
+    for tally in told:
         motion = floor.at(tally.start, reach=400)
         if motion and motion.tally is None and motion.result not in NO_VOTE:
             motion.tally = tally
             motion.reach(tally)
-    for answer in sorted(votes.answers(text, roll), key=lambda answer: answer.start):
+    for answer in sorted(votes.answers(text, roll, told), key=lambda answer: answer.start):
         motion = floor.at(answer.start, reach=500)
         if motion and motion.result not in NO_VOTE and (answer.listed or _is_told(motion, answer)):
             _add_answer(motion, answer)

@@ -12,7 +12,7 @@ LABEL = pattern(
     r"abstain(?:ed|ing|s)?|abstentions?|recused|absent|excused|not voting|not present(?: at (?:the )?vote)?)"
     r"[*_]{0,3}[ \t]*(?:\((\d{1,2})\))?[ \t]*[*_]{0,3}[:;,–—-][*_]{0,3}[ \t]*"
 )
-OLD_LIST = pattern(r"^(?i:ayes|yeas|nays|noes),\s+(?:\p{Lu}|(?i:none)\b)")
+OLD = frozenset(("ayes", "yeas", "nays", "noes"))
 BEFORE_LABEL = frozenset('([{.;,:*_|"“>/ \n\f')
 LEADING_COUNT = pattern(r"^\s*\(?(\d{1,2})\)?(?:\s*[-–—:.]|\s*$|\s+)")
 ONLY_COUNT = pattern(r"^[ \t]*(?:\(?(\d{1,2})\)?[ \t]*[-–—:]?[ \t]*)?\n")
@@ -35,34 +35,36 @@ def _is_label(text: str, match: Match) -> bool:
     start = match.start()
     if start and text[start - 1] not in BEFORE_LABEL:
         return False
-    # `Ayes, Messrs. Lee and Ng; nays, none`: as old minutes have it, and not `5 ayes, 0 nays`.
-    if not match.group().rstrip().endswith(","):
+    told = match.group().rstrip(" \t*_")
+    if told.endswith((":", ";")):
         return True
-    counted = text[max(0, start - 4) : start].strip()[-1:].isdigit()
-    return bool(OLD_LIST.match(text[start : start + 60])) and not counted
+    following = text[match.end() : match.end() + 4]
+    if told.endswith(","):
+        # `Ayes, Messrs. Lee and Ng; nays, none`: as old minutes have it, and not `5 ayes, 0 nays`.
+        counted = text[max(0, start - 4) : start].strip()[-1:].isdigit()
+        return match.group(1).lower() in OLD and not counted and _begins_a_list(following)
+    return following[:1].isdigit() or following.startswith(("(", "\n")) or _begins_a_list(following)
+
+
+def _begins_a_list(following: str) -> bool:
+    return following[:1].isupper() or following.lower() == "none"
 
 
 def rest_of_line(text: str, position: int) -> str:
     return text[position : position + REACH].partition("\n")[0]
 
 
-def after(text: str, start: int) -> Span:
-    """A list of voters ends with its sentence, at the next answer, or with its line."""
+def after(text: str, start: int, until: int) -> Span:
+    """A list of voters ends with its sentence, at the next answer (`until`), or with its line."""
     window = text[start : start + REACH]
-    opened = IN_BRACKETS.match(window)
+    opened = IN_BRACKETS.match(window) if "(" in window[:12] else None
     if opened:
         begin = window.index("(", opened.end(1) if opened.group(1) else 0) + 1
         closed = window.find(")", begin)
         return Span(start + begin, start + (closed if closed > 0 else len(window)))
-    stop = _stop(window)
+    ends = [end for end in (window.find("]"), window.find("\f"), until - start) if end >= 0]
+    stop = min(ends, default=len(window))
     return Span(start, start + (_column_end(window, stop) or _end(window, stop)))
-
-
-def _stop(window: str) -> int:
-    """Where the next answer begins, or what the list stands in ends."""
-    label = next((match.start() for match in LABEL.finditer(window) if _is_label(window, match)), None)
-    ends = [window.find(mark) for mark in ("]", "\f")]
-    return min([end for end in (label, *ends) if end is not None and end >= 0], default=len(window))
 
 
 def _end(window: str, stop: int) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from pipeline.work.extraction.motions import voters
-from pipeline.work.extraction.motions.tallies import ADVISORY, DASHED, NUMBER, number
+from pipeline.work.extraction.motions.tallies import ADVISORY, NUMBER, Tally, number
 from pipeline.work.extraction.patterns import Match, pattern
 from pipeline.work.extraction.people import name_lists, names
 from pipeline.work.extraction.people.surnames import Roll
@@ -53,7 +53,7 @@ EACH = pattern(
     r"(?i)(?:,|:|\s*[-–—~=]+|\.{2,}|\s)\s*[(\"“]?(aye|yea|yes|nay|no|abstain(?:ed|s|ing)?|absent)\b"
 )
 VOTED = pattern(
-    r"(?i)\s+(?:voted|voting|votes|was|were|all voted)?\s*[(\"“]?\b(aye|yea|yes|nay|no|in favor|against|"
+    r"(?i)\s(?:(?:all voted|voted|voting|votes|was|were)\s{1,3})?[(\"“]?(aye|yea|yes|nay|no|in favor|against|"
     r"opposed|dissenting|dissented|abstaining|abstained|in opposition|in the negative)\b"
 )
 VERBLESS = pattern(r"(?i)^\s+[(\"“]?(?:aye|yea|yes|nay|no|in favor|against)$")
@@ -69,12 +69,12 @@ ROLL_CALL = 3
 NEXT_TO = 30
 
 
-def answers(text: str, roll: Roll) -> Iterator[Answer]:
+def answers(text: str, roll: Roll, told: Iterable[Tally]) -> Iterator[Answer]:
     """Every answer; words inside a labelled list are read as part of that list only."""
     listed = sorted((*_labelled(text, roll), *_in_brackets(text, roll)), key=lambda answer: answer.start)
     yield from listed
     starts = [answer.start for answer in listed]
-    for answer in (*_each(text, roll), *_voted(text, roll), *_against(text, roll)):
+    for answer in (*_each(text, roll), *_voted(text, roll), *_against(text, roll, told)):
         index = bisect_right(starts, answer.start) - 1
         if index < 0 or answer.start >= listed[index].end:
             yield answer
@@ -82,11 +82,12 @@ def answers(text: str, roll: Roll) -> Iterator[Answer]:
 
 def _labelled(text: str, roll: Roll) -> Iterator[Answer]:
     """`AYES: Delgado, Okafor`, `[Aye: 6 - Bell, Carvalho`, `**Noes:** None`; or the names above the label."""
-    claimed = 0
-    for match in voters.labels(text):
+    claimed, labels = 0, voters.labels(text)
+    for match, following in zip(labels, [*labels[1:], None], strict=False):
         if match.start() < claimed or _is_aside(text, match):
             continue
-        answer = _answer(text, match, roll, claimed)
+        room = voters.Span(claimed, following.start() if following else len(text))
+        answer = _answer(text, match, roll, room)
         if answer is not None:
             claimed = answer.end
             yield answer
@@ -100,12 +101,13 @@ def _is_aside(text: str, match: Match) -> bool:
     return ";" in match.group() and match.group(2) is None and not lead[-3:].rstrip().endswith(".")
 
 
-def _answer(text: str, match: Match, roll: Roll, claimed: int) -> Answer | None:
+def _answer(text: str, match: Match, roll: Roll, room: voters.Span) -> Answer | None:
+    """The answer at a label; its names stand in the room between the answers before and after it."""
     word = " ".join(match.group(1).lower().split())
     told = number(match.group(2))
     if ";" in match.group() and told is not None:  # `No (0); Abstain (1): Allen`
         return Answer(match.start(), match.end(), KIND_OF[word], (), told, listed=True)
-    span = _span(text, match, claimed)
+    span = _span(text, match, room)
     found = _people(text, span, roll)
     sure = ":" in match.group() and word not in WEAK
     if found and not sure and not _is_vote(text, match.start(), found, roll):
@@ -125,17 +127,17 @@ def _leading_count(content: str) -> int | None:
     return int(leading.group(1)) if leading else None
 
 
-def _span(text: str, match: Match, claimed: int) -> voters.Span:
+def _span(text: str, match: Match, room: voters.Span) -> voters.Span:
     """Below or beside the label; above it where nothing follows it and those names are nobody else's."""
-    forward = voters.after(text, match.end())
+    forward = voters.after(text, match.end(), room.end)
     if voters.rest_of_line(text, match.end()).strip():
         return forward
-    backward = voters.above(text, match.start(), claimed)
+    backward = voters.above(text, match.start(), room.start)
     if backward is None:
         return forward
     several = "," in text[backward.start : backward.end]
     below = name_lists.listed(text, forward.start, forward.end)
-    return backward if several or (not below and backward.start - claimed < 3) else forward
+    return backward if several or (not below and backward.start - room.start < 3) else forward
 
 
 def people_of(told: str, roll: Roll) -> tuple[str, ...]:
@@ -175,14 +177,14 @@ def _in_brackets(text: str, roll: Roll) -> Iterator[Answer]:
             yield Answer(match.start(), end, kind, found, count, listed=True)
 
 
-def _against(text: str, roll: Roll) -> Iterator[Answer]:
+def _against(text: str, roll: Roll, told: Iterable[Tally]) -> Iterator[Answer]:
     """`carried 4-1 (Fox)`: as many names as votes against."""
-    for match in DASHED.finditer(text):
-        following = text[match.end() : match.end() + 120].lstrip()
+    for tally in told:
+        following = text[tally.end : tally.end + 120].lstrip()
         if following.startswith("(") and ")" in following:
-            start = text.index("(", match.end()) + 1
+            start = text.index("(", tally.end) + 1
             found = _people(text, voters.Span(start, text.index(")", start)), roll)
-            if found and len(found) == number(match.group(2)) and all(map(roll.knows, found)):
+            if found and len(found) == tally.noes and all(map(roll.knows, found)):
                 yield Answer(start, text.index(")", start), NO, found, None)
 
 

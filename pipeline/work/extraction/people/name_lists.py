@@ -46,8 +46,8 @@ def listed(text: str, start: int, end: int) -> list[Listed]:
 
 def _person(item: str, begin: int) -> Listed | None:
     """One item of a list, without a name if it is only a title; None if it is neither."""
-    notes = [match.group(1) for match in NOTE.finditer(item)]
-    plain, remark = remarked(NOTE.sub(" ", item))
+    notes = [match.group(1) for match in NOTE.finditer(item)] if "(" in item else []
+    plain, remark = remarked(NOTE.sub(" ", item) if notes else item)
     notes.append(remark)
     words, titles = _untitled(without_marker(plain))
     titles += [word for word in remark.split() if is_title(word)]
@@ -75,13 +75,17 @@ def _untitled(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def remarked(item: str) -> tuple[str, str]:
+    if " " not in item and "/" not in item and "\n" not in item:
+        return item, ""
     remark = REMARK.search(item)
     return (item[: remark.start()], item[remark.start() :]) if remark and remark.start() else (item, "")
 
 
 def without_marker(line: str) -> list[str]:
     """The words of a line of a list, without its number or bullet."""
-    return MARKER.sub("", line).split()
+    words = line.split(maxsplit=1)
+    marked = len(words) > 1 and len(words[0]) < 5 and not words[0][:1].isupper()
+    return (MARKER.sub("", line) if marked else line).split()
 
 
 def column(text: str, position: int) -> int:
@@ -91,7 +95,9 @@ def column(text: str, position: int) -> int:
 
 def _split(text: str, offset: int, indent: int) -> Iterator[tuple[str, int]]:
     """The items of a list with where each begins; a comma inside parentheses does not part them."""
-    hidden = NOTE.sub(lambda match: "(" + "_" * (len(match.group()) - 2) + ")", text)
+    hidden = text
+    if "(" in text:
+        hidden = NOTE.sub(lambda match: "(" + "_" * (len(match.group()) - 2) + ")", text)
     hidden = _unwrapped(hidden, indent)
     begin = 0
     for match in SEPARATOR.finditer(hidden):
@@ -121,17 +127,14 @@ def names_in_full(text: str) -> bool:
 
 
 def _ends_inside_a_name(line: str, below: str, full: bool, of_full_names: bool) -> bool:
-    if (
-        not line.endswith("\n")
-        or "," not in line + below
-        or not line.rstrip()[-1:].isalpha() | line.rstrip().endswith(".")
-    ):
+    told = line.rstrip()
+    if not line.endswith("\n") or "," not in line + below or not (told[-1:].isalpha() or told.endswith(".")):
         return False
-    last, following = (
-        _plain_words(SEPARATOR.split(line.rstrip())[-1]),
-        _plain_words(SEPARATOR.split(below.strip())[0]),
-    )
-    if not last or not following or is_title(line.split()[-1]) or bare(line.split()[-1]) in OFFICES:
+    end = told.rpartition(" ")[2]
+    if is_title(end) or bare(end) in OFFICES:
+        return False
+    last, following = _plain_words(SEPARATOR.split(told)[-1]), _plain_words(below.strip().partition(",")[0])
+    if not last or not following:
         return False
     if of_full_names:  # `Zack` is half a name, and so is `Michael D.`; `Ann Ruiz` may be a whole one
         return len(last) == 1 or len(bare(last[-1])) == 1 or (full and len(following) == 1)

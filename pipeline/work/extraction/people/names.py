@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from unicodedata import combining
 
 from pipeline.work.extraction.patterns import pattern
@@ -14,10 +15,8 @@ CLOSING = ",;:)]"
 # `Kel-ley` was broken at the end of a line; `Abe-Koga` was not.
 BROKEN = pattern(r"(\p{Ll})-(\p{Ll})")
 # `MayorAmezcua`: a scan that lost the space.
-GLUED_TITLE = pattern(
-    r"^(?:Mayor|Council(?:member|man|woman|or)|Trustee|Commissioner|Director|Supervisor|Alderman|President|Chair)"
-    r"(\p{Lu}\p{Ll})"
-)
+_GLUED = "Mayor Councilmember Councilman Councilwoman Trustee Commissioner Director Supervisor Alderman Chair"
+GLUED_TITLES = tuple(_GLUED.split())
 
 
 @dataclass(frozen=True)
@@ -28,6 +27,8 @@ class Name:
     end: int
 
 
+# The same few words are asked for over and over.
+@lru_cache(maxsize=8192)
 def bare(token: str) -> str:
     return token.strip("()[]{}.,;:*•").lower()
 
@@ -36,6 +37,7 @@ def is_title(token: str) -> bool:
     return bare(token) in TITLES
 
 
+@lru_cache(maxsize=8192)
 def is_name_token(token: str) -> bool:
     """`O'Dea`, `McAllister,`, `J.T.`, `"Bud"`: a capital, then nothing a name does not have."""
     core = token.strip('()[],;:*•"“”')
@@ -115,4 +117,11 @@ def tidy(name: str) -> str:
     if name.endswith(".") and len(last) > 1 and "." not in last and last.lower() not in SUFFIXES:
         name = name[:-1]
     name = BROKEN.sub(r"\1\2", name) if "-" in name else name
-    return GLUED_TITLE.sub(r"\1", name).replace("’", "'")
+    return _without_glued_title(name).replace("’", "'")
+
+
+def _without_glued_title(name: str) -> str:
+    if not name.startswith(GLUED_TITLES):
+        return name
+    rest = next(name.removeprefix(title) for title in GLUED_TITLES if name.startswith(title))
+    return rest if rest[:1].isupper() and rest[1:2].islower() else name

@@ -85,7 +85,7 @@ WITH_THEIR_CLERK = pattern(r"(?i)\b(?:education|school|township)")
 MEMBER_TITLE = pattern(
     r"(?i)\b(?:council|alder|trustee|commissioner|director|supervisor|mayor|president|chair|member|select)"
 )
-STATUS = pattern(r"(?i)^[ \t]*(present|absent|late|excused|remote)\s*$")
+STATUSES = frozenset(("present", "absent", "late", "excused", "remote"))
 ABSENT = {"absent", "not present", "not in attendance", "absences"}
 
 
@@ -110,8 +110,10 @@ def find(paged: PagedText, context: MeetingContext) -> list[Fact]:
 
 def _placed(facts: Iterable[Fact], context: MeetingContext) -> Iterator[Fact]:
     """The clerk of a school or township board may be one of its members; of any other body, an officer."""
+    with_their_clerk = WITH_THEIR_CLERK.search(context.body)
     for fact in facts:
-        officer = CLERK.match(fact.values["title"].strip(" ,.")) and not WITH_THEIR_CLERK.search(context.body)
+        title = fact.values["title"].strip(" ,.")
+        officer = title and not with_their_clerk and CLERK.match(title)
         yield replace(fact, values=fact.values | {"role": "staff"}) if officer else fact
 
 
@@ -152,7 +154,7 @@ def _labels(text: str) -> Iterator[Fact]:
         members_told = False
         for person in name_lists.listed(text, match.end(), list_end(text, match.end())):
             theirs = "staff" if members_told and OFFICER.search(person.title) else _role(role, person)
-            members_told = members_told or bool(SEVERAL.search(person.title))
+            members_told = members_told or bool(person.title and SEVERAL.search(person.title))
             yield _person(person, presence, theirs, "label", 0.95)
 
 
@@ -207,16 +209,18 @@ def _tables(text: str) -> Iterator[Fact]:
 def _stacked_tables(text: str) -> Iterator[Fact]:
     """A table whose columns came one below the other: so many names, as many titles, as many answers."""
     lines = [(line, start) for line, start in _lines(text) if line.strip()]
-    statuses = [STATUS.match(line) for line, _ in lines]
-    if sum(map(bool, statuses)) < TABLE_ROWS:
+    statuses = [line.strip().lower() in STATUSES for line, _ in lines]
+    if sum(statuses) < TABLE_ROWS:
         return
     number = 0
     while number < len(lines):
         count = next((n for n, status in enumerate(statuses[number:]) if not status), len(lines) - number)
         above = [line for line in lines[max(0, number - 2 * count - 2) : number] if is_one_name(line[0])]
         if count and len(above) >= count:
-            for (line, start), status in zip(above[-count:], statuses[number:], strict=False):
-                yield from _row(line, start, status.group(1).lower())
+            for (line, start), (status, _) in zip(
+                above[-count:], lines[number : number + count], strict=True
+            ):
+                yield from _row(line, start, status.strip().lower())
         number += max(count, 1)
 
 
