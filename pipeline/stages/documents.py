@@ -13,7 +13,7 @@ from pipeline.errors import storable
 from pipeline.state.attempt import Attempt
 from pipeline.work.database import compilation
 from pipeline.work.fetch.attachments import attachments
-from pipeline.work.fetch.download import HTML_TYPE, PDF_TYPE, Downloaded
+from pipeline.work.fetch.download import HTML_TYPE, PDF_TYPE, Downloaded, suffix_for
 from pipeline.work.fetch.listing import Known, Listing
 from pipeline.work.fetch.pages import Link
 from pipeline.work.fetch.refs import HTML, PDF, DocRef, complaint, fault_of, shortened, url_identity
@@ -193,7 +193,7 @@ def path_for(document: Document, content_type: str) -> str:
     """Where this version's file lives; no other document has this path."""
     identity = f"{document.source_id}\n{document.external_id}\n{document.version}"
     unique = hashlib.sha256(identity.encode()).hexdigest()[:12]
-    suffix = ".html" if content_type == HTML_TYPE else ".pdf"
+    suffix = suffix_for(content_type)
     return document_path(document.meeting, document.meeting_date, document.kind, unique, suffix)
 
 

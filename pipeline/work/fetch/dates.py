@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, time
+from functools import lru_cache
 
 import dateparser
 
@@ -37,15 +38,30 @@ _DAYS = [
         rf"(?<![\d/.-])(?P<month>[01]?\d)[/.-]{_DAY}(?![\d/.-])",
     )
 ]
+_PARTED = re.compile(r"(?<=\d) (?=\d)")
 _TIME = re.compile(
     r"(?<![\d:/])(?P<hour>[01]?\d|2[0-3])(?::(?P<minute>[0-5]\d)(?::[0-5]\d)?)?\s*(?P<half>[ap]\.?\s?m\b\.?)?",
     re.I,
 )
 
 
+# A row, a heading, a file's name: the links of a page share their words, so the last ones are remembered.
+@lru_cache(maxsize=2048)
 def find_date(text: str) -> date | None:
     """The first date that the text names, month before day where only digits tell."""
     return next(_dates(text or ""), None)
+
+
+def find_file_date(name: str) -> date | None:
+    """The date in a file's name, also where only spaces part its numbers: `1 10 19 Agenda`."""
+    return find_date(name) or find_date(_PARTED.sub("-", name))
+
+
+@lru_cache(maxsize=2048)
+def only_date(text: str) -> date | None:
+    """The date of a text that names just one; of several nobody knows which is meant."""
+    found = {*_dates(text or "")}
+    return found.pop() if len(found) == 1 else None
 
 
 def find_day(text: str, year: int) -> date | None:
@@ -71,6 +87,29 @@ def _real_date(year: str, month: str, day: str) -> date | None:
     except ValueError:
         return None
     return found if 1900 <= found.year <= 2100 else None
+
+
+_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_SAID_MONTH = _MONTH.replace("?P<month>", "?:")
+_SAID_DATE = re.compile(
+    rf"(?:\b{_WEEKDAY},?\s*)?(?:(?<!\d)(?:19|20)\d\d[-_/.][01]?\d[-_/.][0-3]?\d(?!\d)"
+    rf"|\b{_SAID_MONTH}\s*[0-3]?\d(?:st|nd|rd|th)?(?:,?\s*(?:19|20)\d\d)?(?!\d)"
+    rf"|(?<!\d)[0-3]?\d\s+{_SAID_MONTH},?\s+(?:19|20)\d\d|(?<!\d)[01]?\d[-/.][0-3]?\d[-/.](?:19|20)?\d\d(?!\d))"
+    r"|(?<!\d)[01]?\d(?::[0-5]\d){1,2}\s*(?:[ap]\.?\s?m\b\.?)?|(?<!\d)[01]?\d\s*[ap]\.?m\b\.?",
+    re.I,
+)
+_DANGLING = re.compile(
+    r"^[\s,;:|@&\u2013\u2014-]+|(?:[\s,;:|@&(\[\u2013\u2014-]|\b(?:at|on|for|of)\s*)+$", re.I
+)
+
+
+def undated(text: str) -> str:
+    """The text without the dates and times in it, and what tied them to it."""
+    without = _SAID_DATE.sub(" ", text)
+    if without == text:
+        return text
+    without = re.sub(r"[(\[]\s*[)\]]", " ", without)
+    return " ".join(_DANGLING.sub("", " ".join(without.split())).split())
 
 
 def find_time(text: str) -> time | None:

@@ -12,6 +12,16 @@ from pipeline.work.fetch.refs import HTML, PDF
 from pipeline.work.files import replacing
 
 PDF_TYPE, HTML_TYPE = "application/pdf", "text/html"
+# Texts written with office programs: the types they are kept as, and the names of their files.
+OFFICE_TYPES = {
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+    "application/vnd.oasis.opendocument.text": ".odt",
+    "application/rtf": ".rtf",
+    "application/msword": ".doc",
+}
+DOCX_TYPE, ODT_TYPE, RTF_TYPE, DOC_TYPE = OFFICE_TYPES
+# Where in an archive its list of contents lies, and where in a Word file the names of its parts.
+_LIST_BYTES = 256 * 1024
 # A header may come late: readers accept it within the first kilobyte.
 SNIFF_BYTES = 1024
 CHUNK = 1024 * 1024
@@ -95,7 +105,7 @@ def _save(chunks: Iterable[bytes], file: Path) -> tuple[str, int]:
 def _accepted_type(file: Path, url: str, declared: str, accept: str) -> str:
     """What the bytes are, whatever the server calls them; an error for what is not the document."""
     content_type = sniff(file, declared)
-    if content_type == PDF_TYPE:
+    if content_type == PDF_TYPE or content_type in OFFICE_TYPES:
         return content_type
     if content_type == HTML_TYPE and accept == HTML:
         if _LOGIN.search(file.read_bytes()[:500_000]):
@@ -111,7 +121,47 @@ def sniff(file: Path, declared: str) -> str:
         start = opened.read(SNIFF_BYTES)
     if b"%PDF-" in start:
         return PDF_TYPE
+    office = _office_type(file, start)
+    if office:
+        return office
     declared_type = declared.partition(";")[0].strip().lower()
+    if declared_type in OFFICE_TYPES:
+        declared_type = ""  # its content says otherwise
     if _MARKUP.match(start) or (start.strip() and declared_type in (HTML_TYPE, "application/xhtml+xml")):
         return HTML_TYPE
     return "" if declared_type == PDF_TYPE else declared_type
+
+
+def _office_type(file: Path, start: bytes) -> str:
+    """By content; a spreadsheet or a presentation is no document that we read."""
+    if start.lstrip()[:5] == b"{\\rtf":
+        return RTF_TYPE
+    if start.startswith(b"PK\x03\x04"):
+        if ODT_TYPE.encode() in start[:200]:
+            return ODT_TYPE
+        return DOCX_TYPE if _ends_with(file, b"word/document") else ""
+    if start.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
+        return DOC_TYPE if _names(file, "WordDocument".encode("utf-16-le")) else ""
+    return ""
+
+
+def _ends_with(file: Path, name: bytes) -> bool:
+    with file.open("rb") as opened:
+        opened.seek(max(0, file.stat().st_size - _LIST_BYTES))
+        return name in opened.read()
+
+
+def _names(file: Path, name: bytes) -> bool:
+    """Whether the name stands anywhere in the file; read in pieces that overlap by its length."""
+    before = b""
+    with file.open("rb") as opened:
+        while piece := opened.read(CHUNK):
+            if name in before + piece:
+                return True
+            before = piece[-len(name) :]
+    return False
+
+
+def suffix_for(content_type: str) -> str:
+    """How the file of such a document is called in storage."""
+    return ".html" if content_type == HTML_TYPE else OFFICE_TYPES.get(content_type, ".pdf")

@@ -32,6 +32,8 @@ class Link:
     text: str
     element: HtmlElement
     heading: str = ""
+    # When, where the page says it in data rather than in words.
+    when: str = ""
 
 
 def parse(html: str | bytes, base_url: str = "") -> HtmlElement:
@@ -84,7 +86,8 @@ def resolve(element: HtmlElement, href: str) -> str:
 def _joined(base: str, href: str) -> str:
     try:
         url = urldefrag(urljoin(base, href.strip())).url.replace(" ", "%20")
-        urlsplit(url).port  # noqa: B018 - an impossible port is found out only when it is asked for
+        if ":" in url[8:]:
+            urlsplit(url).port  # noqa: B018 - an impossible port is found out only when it is asked for
     except ValueError:
         return ""
     return url

@@ -3,9 +3,11 @@
 import datetime as dt
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from pipeline.errors import storable
+from pipeline.work.fetch.dates import undated
 
 AGENDA, MINUTES, PACKET, OTHER = "agenda", "minutes", "packet", "other"
 PDF, HTML = "pdf", "html"
@@ -94,11 +96,12 @@ _NOT_BODY = re.compile(
 )
 
 
+@lru_cache(maxsize=1024)
 def body_in(text: str) -> str:
     """The meeting body that a heading names, without its year and the kind of document; empty if none."""
     if not _BODY.search(text or "") or len(text) > 150:
         return ""
-    name, before = clean(text), ""
+    name, before = undated(clean(text)), ""
     while name != before:
         before, name = name, _NOT_BODY.sub("", name).strip(" -\u2013\u2014:,*&|/()")
     return name
@@ -107,6 +110,17 @@ def body_in(text: str) -> str:
 def is_pdf(url: str) -> bool:
     parts = urlsplit(url)
     return parts.path.lower().endswith(".pdf") or bool(re.search(r"\.pdf(?:&|$)", unquote(parts.query), re.I))
+
+
+_FILE_NAME = re.compile(r"\.(?:pdf|docx?|rtf|odt)\Z", re.I)
+
+
+def is_file(url: str) -> bool:
+    """Whether the address names a PDF or a text written with an office program."""
+    try:
+        return is_pdf(url) or bool(_FILE_NAME.search(urlsplit(url).path))
+    except ValueError:
+        return False
 
 
 def clean(text: str | None) -> str:

@@ -16,7 +16,11 @@ from pipeline.work.ocr.store import PageFiles, digest_of
 
 OnPage = Callable[[int, int], None]
 DEFAULTS = OcrOptions()
-READERS = {Kind.PDF: "pipeline.work.ocr.process.pdf_child", Kind.HTML: "pipeline.work.ocr.process.html_child"}
+READERS = {
+    Kind.PDF: "pipeline.work.ocr.process.pdf_child",
+    Kind.HTML: "pipeline.work.ocr.process.html_child",
+    Kind.OFFICE: "pipeline.work.ocr.process.office_child",
+}
 
 
 def read_document(

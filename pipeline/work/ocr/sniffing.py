@@ -9,11 +9,19 @@ from pipeline.errors import DocumentError
 REACH = 64 * 1024
 _MARKUP = re.compile(rb"<(!doctype\s+html|html|head|body|title|table|div|p|h[1-6])[\s>]", re.IGNORECASE)
 HTML_NAMES = {".html", ".htm", ".xhtml"}
+# How the files of office programs begin, by the name they are kept under.
+OFFICE_STARTS = {
+    ".docx": b"PK\x03\x04",
+    ".odt": b"PK\x03\x04",
+    ".rtf": b"{\\rtf",
+    ".doc": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+}
 
 
 class Kind(StrEnum):
     PDF = "pdf"
     HTML = "html"
+    OFFICE = "office"
 
 
 def sniff(file: Path) -> Kind:
@@ -22,6 +30,9 @@ def sniff(file: Path) -> Kind:
         start = stream.read(REACH)
     if not start.strip():
         raise DocumentError(f"{file.name} is empty", code="empty_file")
+    magic = OFFICE_STARTS.get(file.suffix.lower())
+    if magic and start.startswith(magic):
+        return Kind.OFFICE
     if b"%PDF-" in start:
         return Kind.PDF
     if _MARKUP.search(start):

@@ -9,6 +9,8 @@ from pipeline.work.fetch.base import Fetcher, Option
 from pipeline.work.fetch.dates import find_date
 from pipeline.work.fetch.refs import HTML, PDF, DocRef, is_cancelled, kind_of
 
+SUFFIXES = (".pdf", ".html", ".htm", ".docx", ".doc", ".odt", ".rtf")
+
 
 class Local(Fetcher):
     name = "local"
@@ -26,7 +28,7 @@ class Local(Fetcher):
         if not root.is_dir():
             raise SourceError(f"{root} is not a folder", code="no_folder")
         for path in sorted(root.rglob("*")):
-            if path.suffix.lower() in (".pdf", ".html", ".htm") and path.is_file():
+            if path.suffix.lower() in SUFFIXES and path.is_file():
                 yield self.ref(path, path.relative_to(root))
 
     def ref(self, path: Path, inside: Path) -> DocRef:
@@ -39,5 +41,5 @@ class Local(Fetcher):
             date=find_date(path.stem) or find_date(inside.as_posix()),
             kind=kind_of(path.stem, inside.as_posix()),
             cancelled=is_cancelled(path.stem),
-            content_hint=PDF if path.suffix.lower() == ".pdf" else HTML,
+            content_hint=HTML if path.suffix.lower() in (".html", ".htm") else PDF,
         )
