@@ -111,7 +111,7 @@ def test_a_page_with_ink_and_no_text_is_reported(read_pdf):
     ImageDraw.Draw(picture).ellipse((300, 500, 1400, 1600), fill=40)
     result = read_pdf(pdfs.joined(pdfs.digital([LINES]), pdfs.images([picture])))
 
-    assert result.findings == ["page 2 has ink but gave no text"]
+    assert result.findings == ["page 2 has ink but gave no text", "page 2 looks like a map or drawing"]
 
 
 def test_a_web_page_is_one_page_of_text(read_pdf, page_text, page_facts):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import DocumentError, JobTimeout
-from pipeline.work.ocr.model import FAILED, OCR, OcrOptions, OcrResult, PageText
+from pipeline.work.ocr.model import DAMAGED, FAILED, OCR, SALAD, OcrOptions, OcrResult, PageText
 from pipeline.work.ocr.pages.judging import visible
 from pipeline.work.ocr.process.memory import MIB
 from pipeline.work.ocr.process.parent import Child, ChildDied
@@ -46,7 +46,7 @@ def read_document(
         file, files, READERS[kind], languages, options, on_page, started + options.document_seconds
     )
     reading.run()
-    return _sum_up(file, reading.pages.values(), time.monotonic() - started)
+    return _sum_up(file, reading.pages.values(), reading.damage, time.monotonic() - started)
 
 
 class _Reading:
@@ -64,6 +64,7 @@ class _Reading:
         self.options, self.on_page, self.deadline = options, on_page, deadline
         self.pages = files.done()
         self.total = 0
+        self.damage = ""
         self.before = len(self.pages)
 
     def run(self) -> None:
@@ -100,7 +101,7 @@ class _Reading:
 
     def _hear(self, message: dict[str, Any]) -> None:
         if "pages" in message:
-            self.total = message["pages"]
+            self.total, self.damage = message["pages"], message.get("damage", "")
         else:
             self._keep(PageText(**message["page"]))
 
@@ -129,7 +130,7 @@ class _Reading:
         return error
 
 
-def _sum_up(file: Path, pages: Iterable[PageText], seconds: float) -> OcrResult:
+def _sum_up(file: Path, pages: Iterable[PageText], damage: str, seconds: float) -> OcrResult:
     pages = sorted(pages, key=lambda page: page.number)
     characters = sum(visible(page.text) for page in pages)
     if not characters:
@@ -141,18 +142,24 @@ def _sum_up(file: Path, pages: Iterable[PageText], seconds: float) -> OcrResult:
         pages=len(pages),
         characters=characters,
         methods=dict(Counter(page.method for page in pages)),
-        findings=[finding for page in pages for finding in _findings(page)],
+        findings=[*filter(None, [damage]), *(finding for page in pages for finding in _findings(page))],
         seconds=round(seconds, 3),
         confidence=_confidence(pages),
     )
 
 
 def _findings(page: PageText) -> list[str]:
+    """What a person should know of the page, the most telling first."""
+    found = []
     if page.method == FAILED:
-        return [f"page {page.number} was given up: {page.reason}"]
-    if page.ink and not visible(page.text):
-        return [f"page {page.number} has ink but gave no text"]
-    return []
+        found.append(f"page {page.number} was given up: {page.reason}")
+    elif page.reason == DAMAGED:
+        found.append(f"page {page.number} is damaged and shows nothing")
+    elif page.ink and not visible(page.text):
+        found.append(f"page {page.number} has ink but gave no text")
+    elif page.reason.endswith(SALAD):
+        found.append(f"page {page.number} reads like word salad")
+    return found + ([f"page {page.number} looks like {page.looks}"] if page.looks else [])
 
 
 def _confidence(pages: list[PageText]) -> float | None:

@@ -10,6 +10,9 @@ SCALE = 10_000
 Word = tuple[str, int, int, int, int, int]
 
 TEXT, OCR, BLANK, HTML, FAILED = "text", "ocr", "blank", "html", "failed"
+# Reasons that are findings, too.
+SALAD, DAMAGED = "word_salad_read", "damaged"
+PHOTOGRAPH, DRAWING, HANDWRITING = "a photograph", "a map or drawing", "handwriting"
 
 
 @dataclass(frozen=True)
@@ -18,9 +21,9 @@ class OcrOptions:
     tesseract_cmd: str | None = None
     tessdata: str | None = None
     # The first look at a page, and the second when the first was doubtful. What recognition costs goes with a
-    # line's width in units of its height: narrowed to 0.75 it reads as well, a quarter cheaper (docs/ocr.md).
+    # line's width in units of its height: narrowed to 0.85 it reads as well and is cheaper (docs/ocr.md).
     dpi: int = 150
-    squeeze: float = 0.75
+    squeeze: float = 0.85
     careful_dpi: int = 200
     doubtful: float = 82
     max_megapixels: float = 12
@@ -46,6 +49,8 @@ class PageText:
     ink: bool = True
     # Degrees the page was turned clockwise to be read upright.
     rotation: int = 0
+    # What a page with hardly any text seems to be.
+    looks: str = ""
     words: list[Word] = field(default_factory=list)
 
 

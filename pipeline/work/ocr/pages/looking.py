@@ -7,6 +7,7 @@ import pypdfium2
 from PIL import Image
 
 from pipeline.work.ocr.engines import Engine, EngineSetup, Orienter, Recognition, engine_for, orienter_for
+from pipeline.work.ocr.pages.appearance import looks_like
 from pipeline.work.ocr.pages.orientation import lines_run_down
 from pipeline.work.ocr.pages.pdf import Look, draw
 
@@ -28,6 +29,8 @@ class Seen:
     reading: Recognition | None
     ink: bool = False
     turn: int = 0
+    # What it seems to be, where there is hardly text.
+    looks: str = ""
 
 
 class Looker:
@@ -50,7 +53,10 @@ class Looker:
         if turn:
             image, dpi = self._draw(page, replace(look, turn=turn))
         seen = Seen(self._recognise(image, dpi), ink > MUCH, turn or 0)
-        return seen if self._is_clear(seen) else self._again(page, seen, look, asked=turn is not None)
+        if self._is_clear(seen):
+            return seen
+        seen = self._again(page, seen, look, asked=turn is not None)
+        return replace(seen, looks=looks_like(image, seen.reading, ink))
 
     def _again(self, page: pypdfium2.PdfPage, seen: Seen, look: Look, *, asked: bool) -> Seen:
         """Is it upside down? Is it small print? The better of the readings stays."""

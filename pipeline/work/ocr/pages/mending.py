@@ -2,14 +2,17 @@
 
 import io
 import re
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pypdf import PageObject, PdfReader, PdfWriter
 from pypdf.errors import FileNotDecryptedError
+from pypdf.generic import StreamObject
 
 T = TypeVar("T")
+UNPACKED = 1 << 20
 # Show text, paint an image or a form, fill, stroke, shade: an operator after its operands.
 _PAINTS = re.compile(rb"(?<![^\s\])>])(Tj|TJ|'|\"|Do|BI|sh|S|s|f|F|f\*|B|B\*|b|b\*)(?![^\s\[(</])")
 
@@ -56,8 +59,25 @@ class SecondReader:
 
 
 def _paints(page: PageObject) -> bool:
+    """Instructions that are named and not there, or cannot be unpacked, were lost: they painted something."""
+    named: Any = page["/Contents"].get_object() if "/Contents" in page else []
+    streams = [part.get_object() for part in named] if isinstance(named, list) else [named]
+    if not all(isinstance(stream, StreamObject) and _unpacks(stream) for stream in streams):
+        return True
     contents = page.get_contents()
     return contents is not None and bool(_PAINTS.search(contents.get_data()))
+
+
+def _unpacks(stream: StreamObject) -> bool:
+    """pypdf makes the best of what is packed wrongly, and says nothing."""
+    if stream.get("/Filter") not in ("/FlateDecode", ["/FlateDecode"]):
+        return True
+    unpacker = zlib.decompressobj()
+    try:
+        unpacked = unpacker.decompress(stream._data, UNPACKED)
+    except zlib.error:
+        return False
+    return unpacker.eof or bool(unpacked)
 
 
 def _reader(file: Path) -> PdfReader:

@@ -11,9 +11,16 @@ SHADOW = 400
 
 def lines_run_down(image: Image.Image) -> bool:
     """The shadow thrown across lines of text jumps between ink and paper; the one along them is smooth."""
-    upright = _unevenness(image.resize((1, min(image.height, SHADOW)), Image.Resampling.BOX))
-    sideways = _unevenness(image.resize((min(image.width, SHADOW), 1), Image.Resampling.BOX))
+    upright, sideways = shadows(image)
     return sideways > SIDEWAYS * upright
+
+
+def shadows(image: Image.Image) -> tuple[float, float]:
+    """How uneven the page's shadow is down the page, and across it."""
+    return (
+        _unevenness(image.resize((1, min(image.height, SHADOW)), Image.Resampling.BOX)),
+        _unevenness(image.resize((min(image.width, SHADOW), 1), Image.Resampling.BOX)),
+    )
 
 
 def _unevenness(shadow: Image.Image) -> float:

@@ -223,6 +223,18 @@ def _holds_image(form: pdfium.FPDF_PAGEOBJECT, depth: int = 1) -> bool:
     return False
 
 
+def has_broken_image(page: pypdfium2.PdfPage) -> bool:
+    """Is there an image that cannot be decoded?"""
+    for index in range(min(pdfium.FPDFPage_CountObjects(page.raw), MAX_OBJECTS)):
+        thing = pdfium.FPDFPage_GetObject(page.raw, index)
+        if pdfium.FPDFPageObj_GetType(thing) == pdfium.FPDF_PAGEOBJ_IMAGE:
+            bitmap = pdfium.FPDFImageObj_GetBitmap(thing)
+            if not bitmap:
+                return True
+            pdfium.FPDFBitmap_Destroy(bitmap)
+    return False
+
+
 def _overlap(thing: pdfium.FPDF_PAGEOBJECT, page: tuple[float, float, float, float]) -> float:
     left, bottom, right, top = (ctypes.c_float() for _ in range(4))
     if not pdfium.FPDFPageObj_GetBounds(thing, left, bottom, right, top):

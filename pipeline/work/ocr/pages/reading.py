@@ -11,12 +11,12 @@ import pypdfium2
 
 from pipeline.errors import DocumentError
 from pipeline.work.ocr.engines import EngineSetup
-from pipeline.work.ocr.model import BLANK, FAILED, OCR, TEXT, PageText
+from pipeline.work.ocr.model import BLANK, DAMAGED, FAILED, OCR, SALAD, TEXT, PageText
 from pipeline.work.ocr.pages.deciding import decide
 from pipeline.work.ocr.pages.hyphens import rejoined
-from pipeline.work.ocr.pages.judging import glued_share, sanity, tidy, visible
+from pipeline.work.ocr.pages.judging import glued_share, is_word_salad, sanity, tidy, visible
 from pipeline.work.ocr.pages.looking import Looker
-from pipeline.work.ocr.pages.pdf import layer_of, page_of, turned_back
+from pipeline.work.ocr.pages.pdf import has_broken_image, layer_of, page_of, turned_back
 from pipeline.work.ocr.pages.spacing import may_have_lost_spaces, spaced
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ class Reader:
         text = tidy(self._second.text_of(page.number))
         if visible(text):
             return replace(page, text=text, reason="text_layer_by_pypdf")
-        return replace(page, method=BLANK, ink=self._second.draws_on(page.number))
+        damaged = self._second.draws_on(page.number)
+        return replace(page, method=BLANK, reason=DAMAGED if damaged else page.reason, ink=damaged)
 
     def _with_spaces(self, page: PageText) -> PageText:
         """pdfium overlooks spaces in some files; pypdf, which is slower, overlooks others."""
@@ -79,11 +80,11 @@ class Reader:
         """What the engine read; the text layer after all where the engine found nothing and the layer did."""
         seen = self._looker.see(page)
         if seen.reading is None:
-            return replace(layer, method=TEXT if visible(layer.text) else BLANK, reason="no_ink", ink=False)
+            return self._without_ink(page, layer)
         text = rejoined(tidy(seen.reading.text))
         if not visible(text) and visible(layer.text):
             return replace(layer, reason=f"{layer.reason}_ocr_empty")
-        return PageText(
+        read = PageText(
             layer.number,
             text,
             OCR,
@@ -91,8 +92,23 @@ class Reader:
             seen.reading.confidence,
             ink=seen.ink,
             rotation=seen.turn,
+            looks=seen.looks,
             words=turned_back(seen.reading.words, seen.turn),
         )
+        return self._saner(read, layer) if is_word_salad(text) else read
+
+    def _without_ink(self, page: pypdfium2.PdfPage, layer: PageText) -> PageText:
+        """An image that cannot be decoded is drawn as nothing."""
+        if visible(layer.text):
+            return replace(layer, method=TEXT, reason="no_ink", ink=False)
+        damaged = has_broken_image(page)
+        return replace(layer, method=BLANK, reason=DAMAGED if damaged else "no_ink", ink=damaged)
+
+    def _saner(self, read: PageText, layer: PageText) -> PageText:
+        """A missing font is drawn with the wrong letters; then the text layer may be right after all."""
+        if visible(layer.text) and not is_word_salad(layer.text) and sanity(layer.text) > sanity(read.text):
+            return replace(layer, reason=f"{layer.reason}_ocr_salad")
+        return replace(read, reason=SALAD)
 
     @cached_property
     def _second(self) -> "SecondReader":

@@ -9,6 +9,7 @@ import pypdfium2
 from pipeline.errors import DocumentError
 from pipeline.work.ocr.engines import EngineSetup
 from pipeline.work.ocr.model import OcrOptions
+from pipeline.work.ocr.pages.damage import damage_of
 from pipeline.work.ocr.pages.opening import open_pdf
 from pipeline.work.ocr.pages.reading import Reader
 from pipeline.work.ocr.process.child import Tell
@@ -26,7 +27,7 @@ def read(order: dict[str, Any], tell: Tell) -> None:
         raise DocumentError(
             f"{total} pages, more than the {options.max_pages} allowed", code="too_many_pages"
         )
-    tell(pages=total)
+    tell(pages=total, damage=damage_of(file, total))
     reader = Reader(file, EngineSetup(order["languages"], options))
     ceiling = memory_of(os.getpid()) + GROWTH
     for number in sorted(set(range(1, total + 1)) - set(order["done"])):
