@@ -149,13 +149,14 @@ STORAGES = {
 
 # SQLite keeps no comments on tables and columns. They are for PostgreSQL; nobody misses them here.
 SILENCED_SYSTEM_CHECKS = ["fields.W163", "models.W046"]
+BEHIND_TLS_PROXY = envbool("BEHIND_TLS_PROXY")
 if not DEBUG:
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = envbool("SECURE_COOKIES", True)
     SECURE_SSL_REDIRECT = envbool("SECURE_SSL_REDIRECT", False)
     SECURE_HSTS_SECONDS = envint("SECURE_HSTS_SECONDS", 0)
     # Whether the domain's other hosts are ready for HSTS is not ours to say.
     SILENCED_SYSTEM_CHECKS += ["security.W005", "security.W021"]
-    if envbool("BEHIND_TLS_PROXY"):
+    if BEHIND_TLS_PROXY:
         SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 # ---- Database ---------------------------------------------------------------------------------------
@@ -270,6 +271,9 @@ OCR_MAX_PAGES = envint("OCR_MAX_PAGES", 5000, 1)
 
 # Whether everyone may read the records. Off: only those who may look at the pipeline.
 RECORDS_PUBLIC = envbool("RECORDS_PUBLIC")
+# What one address may ask for in a minute. 0: as much as it likes.
+RECORDS_SEARCHES_PER_MINUTE = envint("RECORDS_SEARCHES_PER_MINUTE", 60)
+RECORDS_IMAGES_PER_MINUTE = envint("RECORDS_IMAGES_PER_MINUTE", 600)
 # The index over all sites: where it lies, and whether deploy writes it.
 SEARCH_INDEX = envbool("SEARCH_INDEX", True)
 SEARCH_INDEX_DIR = envpath("SEARCH_INDEX_DIR", BASE_DIR / "var" / "index")

@@ -12,6 +12,7 @@ from pipeline.work.index.question import MOST_CHARACTERS
 from pipeline.work.index.searching import DEEPEST, Wanted
 
 PER_PAGE = 20
+LAST_PAGE = DEEPEST // PER_PAGE
 MOST_CHOSEN = 200
 # The names of the choices in an address, and in a search.
 CHOICES = {"site": "sites", "state": "states", "body": "bodies", "kind": "kinds"}
@@ -95,7 +96,7 @@ def asked_in(told: QueryDict) -> Asked:
         read=told.get("read", "") if told.get("read") in READ_BY else "",
         old=told.get("old") == "1",
         sort=BY_DATE if told.get("sort") == BY_DATE else BY_RANK,
-        page=min(max(_integer(told.get("page", ""), 1), 1), DEEPEST // PER_PAGE),
+        page=min(max(_integer(told.get("page", ""), 1), 1), LAST_PAGE),
         after=_integer(told.get("after", ""), 0),
         **chosen,
     )

@@ -2,8 +2,10 @@
 
 import re
 import sqlite3
+import threading
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -142,10 +144,32 @@ def opened(site_id: str) -> Iterator[Records | None]:
     if database is None:
         yield None
         return
-    address = f"{database.as_uri()}?mode=ro&immutable=1"
-    with closing(sqlite3.connect(address, uri=True)) as connection:
-        connection.row_factory = sqlite3.Row
-        yield Records(site_id, connection)
+    yield Records(site_id, _connected(database))
+
+
+class _Kept(threading.local):
+    """A thread's last connections: opening a database costs more than asking it for a page."""
+
+    def __init__(self) -> None:
+        self.connections: OrderedDict[Path, sqlite3.Connection] = OrderedDict()
+
+
+KEPT_CONNECTIONS = 24
+_kept = _Kept()
+
+
+def _connected(database: Path) -> sqlite3.Connection:
+    """A published file never changes, so SQLite need not look whether it did. Its last user closes it."""
+    connections = _kept.connections
+    if database not in connections:
+        address = f"{database.as_uri()}?mode=ro&immutable=1"
+        connections[database] = sqlite3.connect(address, uri=True)
+        connections[database].row_factory = sqlite3.Row
+    connections.move_to_end(database)
+    found = connections[database]
+    while len(connections) > KEPT_CONNECTIONS:
+        connections.popitem(last=False)
+    return found
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """What a search finds, ready to be shown: each page with its document and its words in context."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -11,9 +11,13 @@ from pipeline.work.index import marking, searching
 from pipeline.work.index.marking import Piece
 from pipeline.work.index.question import Question
 from pipeline.work.index.searching import Counts, Place, Reader
+from pipeline.work.index.suggesting import suggestion
 from records.asking import PER_PAGE, Asked
 from records.published import PublishedDocument, PublishedPage, opened
 from sites.models import Site
+
+# So few pages may mean that a word is misspelt.
+FEW = 20
 
 
 @dataclass(frozen=True)
@@ -92,3 +96,21 @@ def site_names(site_ids: Iterable[str]) -> dict[str, str]:
     wanted = set(site_ids)
     names = dict(Site.objects.filter(pk__in=wanted).values_list("pk", "name"))
     return {site_id: names.get(site_id) or site_id for site_id in wanted}
+
+
+def texts_of(places: Iterable[Place]) -> Iterator[str]:
+    for place in places:
+        with opened(place.site) as records:
+            page = records.page(place.document, place.page) if records else None
+        if page:
+            yield page.text
+
+
+def meant_instead(found: Results) -> Asked | None:
+    """The same search with its misspelt words put right; None when there is nothing to put right."""
+    searcher = reader().searcher()
+    if searcher is None or found.counts.total > FEW:
+        return None
+    meant = suggestion(searcher, found.question, texts_of)
+    words = " ".join(meant.get(word, word) for word in found.asked.words.split())
+    return found.asked.with_(words=words) if words != found.asked.words else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
 
-from tantivy import FieldType, Index, Occur, Order, Query, Searcher
+from tantivy import DocAddress, FieldType, Index, Occur, Order, Query, Searcher
 
 from pipeline.work.index import contents, generations
 from pipeline.work.index.contents import Summary
@@ -186,14 +186,14 @@ def find(
         found = searcher.search(
             query, limit=limit, offset=offset, count=False, order_by_field=PLACE, order=Order.Desc
         )
-        return tuple(_place(searcher, address, int(place)) for place, address in found.hits)
+        return tuple(place_at(searcher, address, int(place)) for place, address in found.hits)
     # Counting would look at every hit; without it, those that cannot be among the first are skipped.
     found = searcher.search(query, limit=limit, offset=offset, count=False)
-    return tuple(_place(searcher, address, 0) for _, address in found.hits)
+    return tuple(place_at(searcher, address) for _, address in found.hits)
 
 
-def _place(searcher: Searcher, address: object, after: int) -> Place:
-    document = searcher.doc(address)  # type: ignore[arg-type]
+def place_at(searcher: Searcher, address: DocAddress, after: int = 0) -> Place:
+    document = searcher.doc(address)
     site, identity, page = (document.get_first(name) for name in (SITE, DOCUMENT, PAGE))
     return Place(str(site), str(identity), int(page or 0), after)
 
