@@ -3,6 +3,7 @@
 import csv
 import io
 from datetime import date
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,7 @@ def titles(answer) -> list[str]:
 
 
 EVERYTHING = {"minutes", "agenda", "scan"}
-NARROWED = [
+NARROWED: list[tuple[dict[str, Any], set[str]]] = [
     ({}, EVERYTHING),
     ({"site": "bend.or"}, {"minutes", "agenda"}),
     ({"site": ["bend.or", "reno.nv"]}, EVERYTHING),
