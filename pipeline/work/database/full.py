@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.work.database import schema
-from pipeline.work.database.fact_tables import unique_tables
+from pipeline.work.database.fact_tables import NAMES
 from pipeline.work.database.file import filling
 from pipeline.work.files import replacing
 
-BY_SITE = ("meetings", "documents", "pages", *(table.name for table in unique_tables()))
+BY_SITE = ("meetings", "documents", "pages", *NAMES)
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ from typing import Any
 from pipeline.errors import StageError
 from pipeline.work.database import schema
 from pipeline.work.database.compilation import stable_id
-from pipeline.work.database.fact_tables import OTHER, PLACE, TABLES, VOTES, FactTable, unique_tables, votes_of
+from pipeline.work.database.fact_tables import NAMES, PLACE, votes_of
 from pipeline.work.database.file import changing, copy_database, filling, writing
 from pipeline.work.extraction import read_facts
+from pipeline.work.extraction.kinds import OTHER_FACTS, VOTES, FactKind, kind_of
 from pipeline.work.files import replacing
 
 
@@ -57,7 +58,7 @@ def _update_facts(connection: sqlite3.Connection, facts_files: Iterable[tuple[st
         "CREATE TEMP TABLE gone AS SELECT _extracted.id FROM _extracted LEFT JOIN offered USING (id)"
         " WHERE offered.fingerprint IS NOT _extracted.fingerprint"
     )
-    for name in (table.name for table in unique_tables()):
+    for name in NAMES:
         connection.execute(f"DELETE FROM {name} WHERE document_id IN (SELECT id FROM gone)")  # noqa: S608
     connection.execute("DELETE FROM _extracted WHERE id IN (SELECT id FROM gone)")
     _insert_new(connection)
@@ -66,11 +67,11 @@ def _update_facts(connection: sqlite3.Connection, facts_files: Iterable[tuple[st
 def _insert_new(connection: sqlite3.Connection) -> None:
     new = connection.execute("SELECT id, path FROM offered WHERE id NOT IN (SELECT id FROM _extracted)")
     for document_id, path in new.fetchall():
-        for table, row in _rows(document_id, read_facts(Path(path))["facts"]):
-            columns = (*PLACE, *table.columns)
+        for kind, row in _rows(document_id, read_facts(Path(path))["facts"]):
+            columns = (*PLACE, *kind.columns)
             names, marks = ", ".join(f'"{name}"' for name in columns), ", ".join("?" * len(columns))
             values = [row.get(name) for name in columns]
-            connection.execute(f"INSERT INTO {table.name} ({names}) VALUES ({marks})", values)  # noqa: S608
+            connection.execute(f"INSERT INTO {kind.table} ({names}) VALUES ({marks})", values)  # noqa: S608
     unknown = "SELECT id, fingerprint FROM offered WHERE id NOT IN (SELECT id FROM _extracted)"
     connection.execute(f"INSERT INTO _extracted {unknown}")
 
@@ -83,15 +84,16 @@ def _fingerprint(path: Path) -> str | None:
     return f"{stat.st_size} {stat.st_mtime_ns} {stat.st_ino}"
 
 
-def _rows(document_id: str, facts: list[dict[str, Any]]) -> Iterator[tuple[FactTable, dict[str, Any]]]:
+def _rows(document_id: str, facts: list[dict[str, Any]]) -> Iterator[tuple[FactKind, dict[str, Any]]]:
     for number, fact in enumerate(facts):
         fact_id = stable_id(document_id, number, fact["kind"], fact["page"], fact["start"])
         row = fact | {"id": fact_id, "document_id": document_id, "flags": ", ".join(fact.get("flags", ()))}
-        if fact["kind"] not in TABLES:
+        kind = kind_of(fact["kind"])
+        if kind is OTHER_FACTS:
             row["value"] = json.dumps(
                 {name: fact[name] for name in fact if name not in PLACE}, ensure_ascii=False
             )
-        yield TABLES.get(fact["kind"], OTHER), row
+        yield kind, row
         for position, (name, vote) in enumerate(votes_of(fact)):
             yield (
                 VOTES,
@@ -107,8 +109,8 @@ def _finish(building: Path) -> tuple[int, int, str]:
             for row in connection.execute(f"SELECT * FROM {name} ORDER BY 1"):  # noqa: S608
                 digest.update(repr(row).encode())
         facts = sum(
-            connection.execute(f"SELECT count(*) FROM {table.name}").fetchone()[0]  # noqa: S608
-            for table in unique_tables()
+            connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0]  # noqa: S608
+            for name in NAMES
         )
         pages = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
         # Whoever indexes the published file must see what changed without reading every text.

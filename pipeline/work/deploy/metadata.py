@@ -3,6 +3,7 @@
 from typing import Any
 
 from pipeline.work.database.compilation import SiteInfo
+from pipeline.work.extraction.kinds import KINDS
 
 TABLES: dict[str, dict[str, Any]] = {
     "pages": {
@@ -21,19 +22,7 @@ TABLES: dict[str, dict[str, Any]] = {
     },
     "meetings": {"title": "Meetings", "facets": ["body"], "sort_desc": "date", "label_column": "date"},
     "site": {"title": "The municipality"},
-    "motions": {
-        "title": "Motions",
-        "description": "Read by rules, not by people: look at the page. `flags` says what does not add up.",
-        "facets": ["result", "mover"],
-    },
-    "votes": {"title": "Votes", "description": "Each name under each motion.", "facets": ["vote", "name"]},
-    "attendance": {"title": "Attendance", "facets": ["presence", "name"]},
-    "legislation": {"title": "Ordinances and resolutions", "facets": ["kind"]},
-    "money": {"title": "Amounts of money", "sort_desc": "amount"},
-    "addresses": {"title": "Addresses", "facets": ["street"]},
-    "dates": {"title": "Dates", "sort_desc": "date"},
-    "agenda_items": {"title": "Agenda items"},
-    "other_facts": {"title": "Other facts", "facets": ["kind"]},
+    **{kind.table: kind.datasette for kind in KINDS},
 }
 
 

@@ -9,10 +9,11 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from pipeline.work.database.page_texts import read_pages
-from pipeline.work.extraction import addresses, agenda, dates, legislation, money, proceedings
+from pipeline.work.extraction import kinds
 from pipeline.work.extraction.facts import Fact, MeetingContext, PagedText
 from pipeline.work.files import write_text
 
@@ -31,14 +32,8 @@ class Extracted:
     seconds: float
 
 
-BUILT_IN: dict[str, Extractor] = {
-    "proceedings": proceedings.find,
-    "legislation": legislation.find,
-    "money": money.find,
-    "addresses": addresses.find,
-    "dates": dates.find,
-    "agenda": agenda.find,
-}
+# Loaded with the worker, and not again by every process that it forks for a job.
+BUILT_IN: dict[str, Extractor] = {rule: resolve_name(rule) for rule in kinds.rules()}
 
 
 @cache
