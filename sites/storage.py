@@ -1,6 +1,7 @@
 """Where a site's files live; the only code that joins these paths."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -16,6 +17,9 @@ LONGEST_NAME = 200
 S3_SHARE = "sites.storage_s3:S3Share.of"
 
 
+Before = Callable[[], None]
+
+
 class Share(Protocol):
     """What machines share. Work itself always happens on local files: pulled before, pushed after."""
 
@@ -23,7 +27,7 @@ class Share(Protocol):
 
     def pull_all(self, folder: Path) -> None: ...
 
-    def push(self, path: Path, to: Path | None = None) -> None: ...
+    def push(self, path: Path, to: Path | None = None, before: Before | None = None) -> None: ...
 
 
 class OneMachine:
@@ -33,7 +37,7 @@ class OneMachine:
 
     def pull_all(self, folder: Path) -> None: ...
 
-    def push(self, path: Path, to: Path | None = None) -> None: ...
+    def push(self, path: Path, to: Path | None = None, before: Before | None = None) -> None: ...
 
 
 def share() -> Share:

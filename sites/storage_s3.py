@@ -12,10 +12,15 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import boto3
+from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+
+from sites.storage import Before
 
 # Under the root, for what we know of the shared copies; no site can be called so.
 MEMORY = ".shared"
+# A server that hangs must not hold a worker for longer than this; it is asked again later.
+PATIENCE = Config(connect_timeout=10, read_timeout=60, retries={"total_max_attempts": 3})
 FOLDER = ".tar"
 
 
@@ -39,7 +44,12 @@ class S3Share:
         """`s3://bucket/prefix?endpoint=https://…&region=…`; boto3 finds the credentials."""
         parts = urlsplit(url)
         options = dict(parse_qsl(parts.query))
-        client = boto3.client("s3", endpoint_url=options.get("endpoint"), region_name=options.get("region"))
+        client = boto3.client(
+            "s3",
+            endpoint_url=options.get("endpoint"),
+            region_name=options.get("region"),
+            config=PATIENCE,
+        )
         prefix = f"{parts.path.strip('/')}/" if parts.path.strip("/") else ""
         return cls(root, parts.netloc, prefix, client)
 
@@ -60,19 +70,36 @@ class S3Share:
                 relative = found["Key"].removeprefix(prefix).removesuffix(FOLDER)
                 self._fetch(found["Key"], found["ETag"], folder / relative)
 
-    def push(self, path: Path, to: Path | None = None) -> None:
-        """Share a file or a folder, under the name `to` if it is not yet where it will be."""
+    def push(self, path: Path, to: Path | None = None, before: Before | None = None) -> None:
+        """Share a file or a folder, under the name `to` if it is not yet where it will be.
+
+        `before` is the last word before others see it: an upload takes long, and may be overtaken.
+        """
         key = self._key(to or path)
         if path.is_dir():
             with self._packed(path) as packed:
-                self._put(packed, key + FOLDER)
+                self._put(packed, key + FOLDER, before)
         elif path.is_file():
-            self._put(path, key)
+            self._put(path, key, before)
 
-    def _put(self, path: Path, key: str) -> None:
-        with _told(key), path.open("rb") as content:
-            answer = self.client.put_object(Bucket=self.bucket, Key=key, Body=content)
+    def _put(self, path: Path, key: str, before: Before | None) -> None:
+        with _told(key):
+            if before is not None:
+                return self._put_beside(path, key, before)
+            with path.open("rb") as content:
+                answer = self.client.put_object(Bucket=self.bucket, Key=key, Body=content)
         self._remember(key, answer["ETag"])
+
+    def _put_beside(self, path: Path, key: str, before: Before) -> None:
+        """Under another name, then copied into place: what is left of a race is one request wide."""
+        beside = f"{self.prefix}{MEMORY}/{uuid.uuid4().hex}.part"
+        try:
+            self.client.upload_file(str(path), self.bucket, beside)
+            before()
+            self.client.copy({"Bucket": self.bucket, "Key": beside}, self.bucket, key)
+            self._remember(key, str(self._tag_there(key)))
+        finally:
+            self.client.delete_object(Bucket=self.bucket, Key=beside)
 
     def _fetch(self, key: str, tag: str, path: Path) -> None:
         if self._memory(key).is_file() and self._memory(key).read_text() == tag and path.exists():

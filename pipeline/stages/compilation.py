@@ -1,8 +1,9 @@
 """The compilation stage: the texts of a site become its database."""
 
+from collections.abc import Callable
 from dataclasses import asdict
 
-from pipeline.stages.documents import read_documents, source_url, stable_id
+from pipeline.stages.documents import pages_read, read_documents, source_url, stable_id
 from pipeline.stages.shared_files import push_database, shared
 from pipeline.state.attempt import Attempt, Finished
 from pipeline.work.database import compilation
@@ -12,7 +13,7 @@ from sites.storage import SiteFiles
 
 
 def run(attempt: Attempt) -> Finished:
-    compiled = compile_site(attempt.site_id)
+    compiled = compile_site(attempt.site_id, before=attempt.check)
 
     def record() -> None:
         Site.objects.filter(pk=attempt.site_id).update(pages=compiled.pages)
@@ -20,15 +21,16 @@ def run(attempt: Attempt) -> Finished:
     return Finished(asdict(compiled), record)
 
 
-def compile_site(site_id: str) -> Compiled:
+def compile_site(site_id: str, before: Callable[[], None] = lambda: None) -> Compiled:
+    """`before` is asked each time before something is seen outside: a job that was fenced off stops there."""
     site, files = Site.objects.get(pk=site_id), SiteFiles.of(site_id)
     with shared() as storage:
         for folder in files.folders("txt"):
             storage.pull_all(folder)
         storage.pull(files.database)
     documents = (_info(document, files) for document in read_documents(site_id))
-    compiled = compilation.compile_site(files.database, site_info(site), documents)
-    push_database(files)
+    compiled = compilation.compile_site(files.database, site_info(site), documents, before)
+    push_database(files, before)
     return compiled
 
 
@@ -53,4 +55,5 @@ def _info(document: Document, files: SiteFiles) -> DocumentInfo:
         fetched_at=document.fetched_at,
         superseded=document.superseded_at is not None,
         read_at=document.read_at,  # type: ignore[attr-defined]
+        pages_read=pages_read(document),
     )

@@ -10,11 +10,11 @@ from django.conf import settings
 
 from pipeline.models import Run
 from pipeline.stages.compilation import site_info
-from pipeline.stages.documents import read_documents, stable_id
+from pipeline.stages.documents import extracted_ids, read_documents, stable_id
 from pipeline.stages.shared_files import push_database, shared
 from pipeline.state.attempt import Attempt, Finished
 from pipeline.work import deploy
-from pipeline.work.deploy import Release, Target
+from pipeline.work.deploy import FactsFile, Release, Target
 from pipeline.work.deploy.directory import DirectoryTarget
 from pipeline.work.files import remove_old
 from pipeline.work.index.upkeep import Served
@@ -51,15 +51,18 @@ def deploy_site(
         for folder in files.folders("facts"):
             storage.pull_all(folder)
         storage.pull(files.database)
-    facts = ((stable_id(row), files.facts_file(row.path)) for row in read_documents(site_id))
+    extracted = extracted_ids(site_id)
+    facts = (
+        FactsFile(stable_id(row), files.facts_file(row.path), expected=row.pk in extracted)
+        for row in read_documents(site_id)
+    )
     remove_old(output.parent, "deploy-*.db")
     try:
-        assembled = deploy.assemble(files.database, facts, output)
-        push_database(files)
+        assembled = deploy.assemble(files.database, facts, output, before)
+        push_database(files, before)
         version = deploy.version_of(began, assembled.digest)
         release = Release(site_id, version, output, deploy.datasette_metadata(site_info(site)))
-        before()
-        published = deploy.publish(release, target_urls())
+        published = deploy.publish(release, target_urls(), before)
         hooks = deploy.run_hooks(settings.AFTER_DEPLOY_COMMAND, release, published)
     finally:
         output.unlink(missing_ok=True)

@@ -10,6 +10,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from pipeline.errors import storable
+from pipeline.models import DocumentState, Status
 from pipeline.state.attempt import Attempt
 from pipeline.work.database import compilation
 from pipeline.work.fetch.attachments import attachments
@@ -253,8 +254,20 @@ def read_documents(site_id: str) -> Iterator[Document]:
     """
     wanted = Document.objects.filter(site_id=site_id, skip_reason="")
     read = wanted.filter(ledger__pipeline=Stage.OCR, ledger__status="processed")
-    read = read.annotate(read_at=F("ledger__processed_at"))
+    read = read.annotate(read_at=F("ledger__processed_at"), read_facts=F("ledger__facts"))
     return read.select_related("source").order_by("pk").iterator(chunk_size=1000)
+
+
+def extracted_ids(site_id: str) -> set[int]:
+    """Documents whose facts were written."""
+    rows = DocumentState.objects.filter(site_id=site_id, pipeline=Stage.EXTRACTION, status=Status.PROCESSED)
+    return set(rows.exclude(document=None).values_list("document_id", flat=True))
+
+
+def pages_read(document: Document) -> int:
+    """How many pages its text must have. Of text that others wrote we know only that there is some."""
+    facts = document.read_facts or {}  # type: ignore[attr-defined]
+    return 1 if facts.get("taken_over") else int(facts.get("pages") or 1)
 
 
 def stable_id(document: Document) -> str:

@@ -23,6 +23,7 @@ def run(attempt: Attempt) -> Finished:
         options=_ocr_options(),
         on_page=attempt.progress,
     )
+    attempt.check()
     with shared() as storage:
         storage.push(text_dir)
     facts = {

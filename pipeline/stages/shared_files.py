@@ -1,7 +1,7 @@
 """The files that machines share: pulled before the work, pushed after it."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from django.conf import settings
@@ -21,7 +21,8 @@ def shared() -> Iterator[Share]:
         raise SourceError(str(error), code="storage") from error
 
 
-def push_database(files: SiteFiles) -> None:
+def push_database(files: SiteFiles, before: Callable[[], None]) -> None:
+    """Under a name of its own, then into its place if `before` still allows it: the step is one request."""
     if not settings.STORAGE_URL:
         return
     files.scratch.mkdir(parents=True, exist_ok=True)
@@ -31,6 +32,6 @@ def push_database(files: SiteFiles) -> None:
     try:
         copy_database(files.database, copy)
         with shared() as storage:
-            storage.push(copy, to=files.database)
+            storage.push(copy, to=files.database, before=before)
     finally:
         copy.unlink(missing_ok=True)

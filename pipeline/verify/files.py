@@ -11,6 +11,7 @@ from pipeline.errors import Fenced
 from pipeline.models import DocumentState, Intervention, Run, Status
 from pipeline.state.repair import record_found, reset_processed
 from pipeline.verify.problem import Problem, among
+from pipeline.verify.published import missing_pages
 from sites.inventory import StoredDocument, documents_in
 from sites.models import Document, Kind, Site
 from sites.stages import Stage
@@ -19,6 +20,8 @@ from sites.storage import SiteFiles, share
 DAMAGED = ".damaged"
 ORPHAN_FOLDER = "folders of sites that do not exist"
 NO_DATABASE = "compiled sites without their database"
+FEWER_COMPILED = "compiled documents with fewer pages than were read"
+FEWER_PUBLISHED = "published documents with fewer pages than were read"
 BAD_PATH = "names that cannot be in storage"
 # What can be found, and what mends it.
 MENDS = {
@@ -29,6 +32,8 @@ MENDS = {
     "files that no document has": "verify --files --fix makes documents of them",
     "texts that no document has": "verify --files --fix makes documents of them",
     NO_DATABASE: "start the site from compilation",
+    FEWER_COMPILED: "start the site from compilation",
+    FEWER_PUBLISHED: "start the site from compilation",
     BAD_PATH: "correct the path by hand; nothing in Clerk writes such a one",
     ORPHAN_FOLDER: "add the site, or move the folder away",
 }
@@ -118,6 +123,8 @@ def _site(site_id: str) -> Iterator[Finding]:
         yield _alone(site_id, stored[stem])
     if (None, Stage.COMPILATION.value) in processed and not files.database.exists():
         yield Finding(NO_DATABASE, site_id, files.database.name)
+    for check, stage in ((FEWER_COMPILED, Stage.COMPILATION), (FEWER_PUBLISHED, Stage.DEPLOY)):
+        yield from (Finding(check, site_id, what) for what in missing_pages(site_id, stage))
 
 
 def _stem(path: str) -> str:

@@ -19,6 +19,7 @@ from demo.legacy.storage import add_document
 from pipeline import reconcile
 from pipeline.models import DocumentState, Intervention, Run, RunStage
 from pipeline.takeover import old_jobs
+from pipeline.verify import files as verify_files
 from sites.models import Document, Site
 from tests.conftest import assert_counters_equal_ledger
 
@@ -484,3 +485,17 @@ def test_on_a_terminal_there_is_a_bar_and_the_lines_all_the_same(stuck, monkeypa
     assert "taking over" in err
     assert "2/2" in err
     assert "Migrated 1 site" in out
+
+
+def test_verify_fix_before_the_carry_over_does_not_stop_it(stuck):
+    folder = stuck("a.ca")
+    pdf = folder / "pdfs" / "Council" / "2024-01-15.pdf"
+    pdf.parent.mkdir(parents=True)
+    pdf.write_bytes(b"%PDF-1.4 x")
+    verify_files.fix(list(verify_files.find()))
+
+    run()
+
+    begun = Run.objects.get(site_id="a.ca")
+    assert DocumentState.objects.filter(run=begun, pipeline=Stage.OCR).count() == 1
+    assert_counters_equal_ledger()

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from pipeline import flow
 from pipeline.models import DocumentState, Intervention, ReconcileRun, Run, Status
+from pipeline.stages.compilation import compile_site
 from pipeline.verify import files, ledger, query_plans, schema, verify
 from sites import storage
 from sites.models import Document, Site
@@ -367,7 +368,7 @@ def stored(healthy) -> SiteFiles:
         if DocumentState.objects.filter(document=document, pipeline="ocr", status="processed").exists():
             write(there.text_dir(document.path) / "1.txt", "Roll call")
         Document.objects.filter(pk=document.pk).update(size=18, url="https://city.test/a.pdf")
-    write(there.database, "")
+    compile_site(healthy.pk)
     return there
 
 

@@ -27,8 +27,10 @@ def documents(root: Path) -> list[DocumentInfo]:
     ]
 
 
-def facts_files(root: Path) -> list[tuple[str, Path]]:
-    return [(document.id, root / "facts" / f"{document.id}.json") for document in documents(root)]
+def facts_files(root: Path) -> list[deploy.FactsFile]:
+    return [
+        deploy.FactsFile(document.id, root / "facts" / f"{document.id}.json") for document in documents(root)
+    ]
 
 
 def compilation(root: Path) -> None:
@@ -36,8 +38,8 @@ def compilation(root: Path) -> None:
 
 
 def extraction(root: Path) -> None:
-    for document, (_, facts) in zip(documents(root), facts_files(root), strict=True):
-        extract_document(document.text_dir, facts, MeetingContext(kind="minutes"))
+    for document, facts in zip(documents(root), facts_files(root), strict=True):
+        extract_document(document.text_dir, facts.path, MeetingContext(kind="minutes"))
 
 
 def deployment(root: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.work.database.compilation import DocumentInfo, SiteInfo, compile_site
-from pipeline.work.deploy import Assembled, assemble
+from pipeline.work.deploy import Assembled, FactsFile, assemble
 from pipeline.work.extraction import MeetingContext, extract_document
 
 Add = Callable[..., DocumentInfo]
@@ -34,7 +34,7 @@ def stages(tmp_path: Path, site: SiteInfo):
                 extract_document(document.text_dir, self.facts_file(document), MeetingContext(kind="minutes"))
 
         def assemble(self, documents: Iterable[DocumentInfo]) -> Assembled:
-            files = [(document.id, self.facts_file(document)) for document in documents]
+            files = [FactsFile(document.id, self.facts_file(document)) for document in documents]
             return assemble(tmp_path / "meetings.db", files, self.output)
 
         def rows(self, query: str) -> list[tuple[object, ...]]:

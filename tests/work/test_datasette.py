@@ -26,7 +26,7 @@ def datasette(tmp_path: Path, site: SiteInfo, add_document: Add) -> Iterator[htt
     facts = tmp_path / "facts.json"
     compile_site(tmp_path / "meetings.db", site, [document])
     extract_document(document.text_dir, facts, MeetingContext(kind="minutes"))
-    deploy.assemble(tmp_path / "meetings.db", [(document.id, facts)], tmp_path / "site.db")
+    deploy.assemble(tmp_path / "meetings.db", [deploy.FactsFile(document.id, facts)], tmp_path / "site.db")
     release = deploy.Release(site.subdomain, "2024-1", tmp_path / "site.db", deploy.datasette_metadata(site))
     deploy.publish(release, [f"directory://{tmp_path}/served"])
     with serving(tmp_path / "served") as client:

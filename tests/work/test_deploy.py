@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.errors import StageError
 from pipeline.work.database.compilation import DocumentInfo, SiteInfo, compile_site
-from pipeline.work.deploy import Release, assemble, target_for
+from pipeline.work.deploy import FactsFile, Release, assemble, target_for
 from pipeline.work.extraction import MeetingContext, extract_document
 
 Add = Callable[..., DocumentInfo]
@@ -25,7 +25,9 @@ def assembled(tmp_path: Path, site: SiteInfo, add_document: Add) -> Path:
     document = add_document("minutes", "Resolution No. 2024-17 grants $1,250.50 to the library.")
     compile_site(tmp_path / "meetings.db", site, [document])
     extract_document(document.text_dir, tmp_path / "facts.json", MeetingContext())
-    assemble(tmp_path / "meetings.db", [(document.id, tmp_path / "facts.json")], tmp_path / "site.db")
+    assemble(
+        tmp_path / "meetings.db", [FactsFile(document.id, tmp_path / "facts.json")], tmp_path / "site.db"
+    )
     return tmp_path / "site.db"
 
 

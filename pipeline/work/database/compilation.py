@@ -4,11 +4,12 @@ import datetime
 import hashlib
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields, replace
 from operator import attrgetter
 from pathlib import Path
 
+from pipeline.errors import SourceError
 from pipeline.work.database import schema
 from pipeline.work.database.file import changing, filling, forget_log, writing
 from pipeline.work.database.page_texts import fingerprint, read_pages
@@ -44,6 +45,8 @@ class DocumentInfo:
     superseded: bool = False
     # When its text was written, where somebody knows: then the text's files are not looked at.
     read_at: datetime.datetime | None = None
+    # How many pages it must have at least, where somebody knows: fewer means that its text is away.
+    pages_read: int = 0
 
 
 @dataclass(frozen=True)
@@ -62,23 +65,35 @@ def stable_id(*parts: object) -> str:
     return hashlib.blake2b(joined.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def compile_site(database: Path, site: SiteInfo, documents: Iterable[DocumentInfo]) -> Compiled:
-    """Bring `database` up to what `documents` say. Readers see the old state whole, then the new one."""
+def compile_site(
+    database: Path,
+    site: SiteInfo,
+    documents: Iterable[DocumentInfo],
+    before: Callable[[], None] = lambda: None,
+) -> Compiled:
+    """Bring `database` up to what `documents` say. Readers see the old state whole, then the new one.
+
+    `before` is the last word before they see it: whoever may no longer write raises there.
+    """
     started = time.monotonic()
     with writing(database):
         if schema.is_current(database):
             with changing(database) as connection:
                 counted = _apply(connection, site, documents)
+                before()
         else:
-            counted = _build(database, site, documents)
+            counted = _build(database, site, documents, before)
     return replace(counted, seconds=time.monotonic() - started)
 
 
-def _build(database: Path, site: SiteInfo, documents: Iterable[DocumentInfo]) -> Compiled:
+def _build(
+    database: Path, site: SiteInfo, documents: Iterable[DocumentInfo], before: Callable[[], None]
+) -> Compiled:
     with replacing(database) as building:
         schema.create_tables(building)
         with filling(building) as connection:
             counted = _apply(connection, site, documents)
+        before()
         # A log that a killed writer left belongs to the file that is about to go.
         forget_log(database)
     return counted
@@ -95,6 +110,8 @@ def _apply(connection: sqlite3.Connection, site: SiteInfo, documents: Iterable[D
 
 
 COLUMNS = tuple(field.name for field in fields(DocumentInfo))
+# Where the text lies, and how much of it there must be, say nothing of what it is.
+TOLD = tuple(name for name in COLUMNS if name not in ("text_dir", "pages_read"))
 _values = attrgetter(*COLUMNS)
 
 
@@ -111,8 +128,7 @@ def _wanted_row(site: SiteInfo, document: DocumentInfo) -> tuple[object, ...]:
     values = tuple(_plain(value) for value in _values(document))
     meeting_id = stable_id(site.subdomain, document.meeting, _plain(document.date))
     text = "" if document.read_at else fingerprint(document.text_dir)
-    # Where the text lies says nothing of what it is: each machine has a folder of its own.
-    told = stable_id(*(value for name, value in zip(COLUMNS, values, strict=True) if name != "text_dir"))
+    told = stable_id(*(value for name, value in zip(COLUMNS, values, strict=True) if name in TOLD))
     return (*values, meeting_id, f"{told}{text}")
 
 
@@ -126,10 +142,11 @@ def _plain(value: object) -> object:
 
 
 def _remove_gone(connection: sqlite3.Connection) -> int:
-    """Take out documents that are no longer wanted, or not as they were."""
+    """Take out documents that are no longer wanted, or not as they were, or of which pages are missing."""
     connection.execute(
         "CREATE TEMP TABLE gone AS SELECT _compiled.id, wanted.id IS NULL AS removed FROM _compiled"
-        " LEFT JOIN wanted USING (id) WHERE wanted.fingerprint IS NOT _compiled.fingerprint"
+        " LEFT JOIN wanted USING (id) LEFT JOIN documents USING (id)"
+        " WHERE wanted.fingerprint IS NOT _compiled.fingerprint OR documents.pages < wanted.pages_read"
     )
     pages = "SELECT 'delete', pages.rowid, pages.text FROM gone JOIN pages ON pages.document_id = gone.id"
     connection.execute(f"INSERT INTO pages_fts (pages_fts, rowid, text) {pages}")
@@ -157,12 +174,30 @@ def _add_changed(connection: sqlite3.Connection, *, fresh: bool) -> int:
 
 
 def _page_rows(connection: sqlite3.Connection) -> Iterator[tuple[object, ...]]:
-    wanted = connection.execute("SELECT id, meeting_id, body, date, kind, text_dir FROM fresh ORDER BY rowid")
-    for document_id, meeting_id, body, day, kind, text_dir in wanted:
+    wanted = connection.execute(
+        "SELECT id, meeting_id, body, date, kind, text_dir, pages_read FROM fresh ORDER BY rowid"
+    )
+    missing: list[str] = []
+    for document_id, meeting_id, body, day, kind, text_dir, expected in wanted:
+        found = 0
         for page in read_pages(Path(text_dir)):
+            found += 1
             page_id = f"{document_id}-{page.number}"
             facts = (page.number, page.text, page.method, page.confidence)
             yield (page_id, document_id, meeting_id, body, day, kind, *facts)
+        if found < expected:
+            missing.append(f"{text_dir} ({found} of {expected} pages)")
+    _refuse(missing)
+
+
+def _refuse(missing: list[str]) -> None:
+    """Text that was read and is away may come back; a document without its pages would be a loss."""
+    if missing:
+        raise SourceError(
+            f"the text of {len(missing)} documents that were read is not in storage, of {missing[0]} first;"
+            " verify --files names them all",
+            code="missing_text",
+        )
 
 
 def _write_meetings(connection: sqlite3.Connection, site: SiteInfo) -> None:

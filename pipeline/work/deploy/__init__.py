@@ -1,6 +1,6 @@
 """Puts a site's records before readers: text and facts in one database, published whole or not at all."""
 
-from pipeline.work.deploy.assembly import Assembled, assemble
+from pipeline.work.deploy.assembly import Assembled, FactsFile, assemble
 from pipeline.work.deploy.hooks import run_hooks
 from pipeline.work.deploy.metadata import datasette_metadata
 from pipeline.work.deploy.releases import Published, Release, version_of
@@ -8,6 +8,7 @@ from pipeline.work.deploy.targets import Target, publish, target_for
 
 __all__ = [
     "Assembled",
+    "FactsFile",
     "Published",
     "Release",
     "Target",

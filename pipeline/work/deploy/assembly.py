@@ -4,12 +4,12 @@ import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import StageError
+from pipeline.errors import SourceError, StageError
 from pipeline.work.database import schema
 from pipeline.work.database.compilation import stable_id
 from pipeline.work.database.fact_tables import NAMES, PLACE, votes_of
@@ -28,10 +28,24 @@ class Assembled:
     seconds: float
 
 
-def assemble(database: Path, facts_files: Iterable[tuple[str, Path]], output: Path) -> Assembled:
+@dataclass(frozen=True)
+class FactsFile:
+    """A document's id and the file of its facts; `expected` where it was written, and so must be there."""
+
+    document_id: str
+    path: Path
+    expected: bool = False
+
+
+def assemble(
+    database: Path,
+    facts_files: Iterable[FactsFile],
+    output: Path,
+    before: Callable[[], None] = lambda: None,
+) -> Assembled:
     """Bring the facts in `database` up to date and write a copy for readers to `output`.
 
-    `facts_files` pairs a document's id with the file of its facts, which may be missing.
+    `before` is asked before the database changes: a job that was fenced off stops there.
     """
     started = time.monotonic()
     with writing(database):
@@ -41,16 +55,16 @@ def assemble(database: Path, facts_files: Iterable[tuple[str, Path]], output: Pa
             )
         with changing(database) as connection:
             _update_facts(connection, facts_files)
+            before()
         with replacing(output) as building:
             copy_database(database, building)
             pages, facts, digest = _finish(building)
     return Assembled(pages, facts, digest, time.monotonic() - started)
 
 
-def _update_facts(connection: sqlite3.Connection, facts_files: Iterable[tuple[str, Path]]) -> None:
+def _update_facts(connection: sqlite3.Connection, facts_files: Iterable[FactsFile]) -> None:
     connection.execute("CREATE TEMP TABLE offered (id PRIMARY KEY, fingerprint, path)")
-    rows = ((document_id, _fingerprint(path), str(path)) for document_id, path in facts_files)
-    connection.executemany("INSERT OR REPLACE INTO offered VALUES (?, ?, ?)", rows)
+    connection.executemany("INSERT OR REPLACE INTO offered VALUES (?, ?, ?)", _offers(facts_files))
     connection.execute(
         "DELETE FROM offered WHERE fingerprint IS NULL OR id NOT IN (SELECT id FROM documents)"
     )
@@ -74,6 +88,21 @@ def _insert_new(connection: sqlite3.Connection) -> None:
             connection.execute(f"INSERT INTO {kind.table} ({names}) VALUES ({marks})", values)  # noqa: S608
     unknown = "SELECT id, fingerprint FROM offered WHERE id NOT IN (SELECT id FROM _extracted)"
     connection.execute(f"INSERT INTO _extracted {unknown}")
+
+
+def _offers(facts_files: Iterable[FactsFile]) -> Iterator[tuple[str, str | None, str]]:
+    missing: list[Path] = []
+    for file in facts_files:
+        fingerprint = _fingerprint(file.path)
+        if fingerprint is None and file.expected:
+            missing.append(file.path)
+        yield file.document_id, fingerprint, str(file.path)
+    if missing:
+        # They may come back, and without them what readers see of these documents would shrink.
+        raise SourceError(
+            f"the facts of {len(missing)} documents are not in storage, {missing[0]} first",
+            code="missing_facts",
+        )
 
 
 def _fingerprint(path: Path) -> str | None:

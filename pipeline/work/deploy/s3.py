@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import boto3
+from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from pipeline.errors import SourceError
@@ -15,6 +16,8 @@ from pipeline.work.deploy import releases
 from pipeline.work.deploy.releases import Published, Release
 
 CONTENT_TYPE = "application/vnd.sqlite3"
+# A server that hangs must not hold a worker for longer than this; it is asked again later.
+PATIENCE = Config(connect_timeout=10, read_timeout=60, retries={"total_max_attempts": 3})
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,12 @@ class S3Target:
         """`s3://bucket/prefix?endpoint=https://…&region=…&keep=5`; boto3 finds the credentials."""
         parts, options = urlsplit(url), releases.options_of(url, "endpoint", "region", "keep")
         prefix = f"{parts.path.strip('/')}/" if parts.path.strip("/") else ""
-        client = boto3.client("s3", endpoint_url=options.get("endpoint"), region_name=options.get("region"))
+        client = boto3.client(
+            "s3",
+            endpoint_url=options.get("endpoint"),
+            region_name=options.get("region"),
+            config=PATIENCE,
+        )
         return cls(parts.netloc, prefix, client, releases.keep_of(options))
 
     def publish(self, release: Release) -> Published:

@@ -57,12 +57,16 @@ def target_for(url: str) -> Target:
     return make(url)
 
 
-def publish(release: Release, urls: list[str]) -> list[Published]:
-    """To every target in turn. One that serves this very content already is left as it is."""
-    return [_publish(target_for(url), release) for url in urls]
+def publish(release: Release, urls: list[str], before: Callable[[], None] = lambda: None) -> list[Published]:
+    """To every target in turn, each time if `before` still allows it.
+
+    A target that serves this very content already is left as it is.
+    """
+    return [_publish(target_for(url), release, before) for url in urls]
 
 
-def _publish(target: Target, release: Release) -> Published:
+def _publish(target: Target, release: Release, before: Callable[[], None]) -> Published:
+    before()
     serving = target.current(release.site)
     if serving and serving.rpartition("-")[2] == release.digest:
         return Published(release.site, serving, serving, changed=False)
