@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from pipeline import webhooks
@@ -149,7 +149,13 @@ def _wanted(site_id: str) -> QuerySet[Document]:
 def _begun(site_id: str, stage: Stage) -> QuerySet[Document]:
     """Documents that this stage took up in an earlier run and did not finish."""
     rows = DocumentState.objects.filter(site_id=site_id, pipeline=stage)
-    return _wanted(site_id).filter(pk__in=rows.exclude(status=Status.PROCESSED).values("document_id"))
+    # Nothing is asked of a source that is switched off, or gone; a file that was lost may be fetched again.
+    askable = Q(source__enabled=True) | (Q(source=None) & ~Q(sha256=""))
+    return (
+        _wanted(site_id)
+        .filter(askable)
+        .filter(pk__in=rows.exclude(status=Status.PROCESSED).values("document_id"))
+    )
 
 
 def _ready(site_id: str, after: Stage, stage: Stage) -> QuerySet[Document]:

@@ -68,7 +68,12 @@ ARROWS: dict[str, tuple[str, ...]] = {
     ),
     "pipeline.verify": (
         *("sites", "pipeline.errors", "pipeline.models", "pipeline.state"),
-        *("pipeline.stages.deploy", "pipeline.stages.documents", "pipeline.work.index"),
+        *(
+            "pipeline.stages.deploy",
+            "pipeline.stages.documents",
+            "pipeline.stages.identity",
+            "pipeline.work.index",
+        ),
     ),
     "pipeline.takeover": ("sites", "pipeline.errors", "pipeline.models", "pipeline.state", "pipeline.queue"),
     "pipeline.workers": ("sites", "pipeline.jobs", "pipeline.queue", "pipeline.work.ocr"),

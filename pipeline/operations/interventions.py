@@ -262,6 +262,8 @@ def unskip(document_id: int, operator: Operator) -> Document:
         document = Document.objects.select_related("site").get(pk=document_id)
         if not document.skip_reason:
             raise Refused(f"{document} is not skipped")
+        if document.sha256 and not document.path:
+            raise Refused(f"{document} is {document.skip_reason}, and has none of its own")
         _record(document.site, "unskip", operator, document, was=document.skip_reason)
         Document.objects.filter(pk=document.pk).update(skip_reason="")
     return document

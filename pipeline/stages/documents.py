@@ -1,6 +1,5 @@
 """Documents as rows: what a listing found, what a download brought, and which version is the current one."""
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date, timedelta
@@ -11,17 +10,18 @@ from django.utils import timezone
 
 from pipeline.errors import storable
 from pipeline.models import DocumentState, Status
+from pipeline.stages.identity import Place, path_for, reclaim
 from pipeline.state.attempt import Attempt
 from pipeline.work.database import compilation
 from pipeline.work.fetch.attachments import attachments
-from pipeline.work.fetch.download import HTML_TYPE, PDF_TYPE, Downloaded, suffix_for
+from pipeline.work.fetch.download import HTML_TYPE, PDF_TYPE, Downloaded
 from pipeline.work.fetch.listing import Known, Listing
 from pipeline.work.fetch.pages import Link
 from pipeline.work.fetch.refs import HTML, PDF, DocRef, complaint, fault_of, shortened, url_identity
 from pipeline.work.fetch.registry import fetcher_class
 from sites.models import Document, Source
 from sites.stages import Stage
-from sites.storage import SiteFiles, document_path, folder_name
+from sites.storage import SiteFiles, folder_name
 
 BATCH = 500
 _DESCRIPTION = ("url", "title", "body", "meeting_date", "meeting_time", "kind", "cancelled", "revision")
@@ -34,6 +34,9 @@ def record_listing(source: Source, listing: Listing) -> list[Document]:
     listing = _storable(source, listing)
     refs = {ref.external_id: ref for ref in listing.refs}
     latest = _latest(source, set(refs) | {check.external_id for check in listing.checks})
+    unknown = {identity: ref for identity, ref in refs.items() if identity not in latest}
+    if unknown and reclaim(source, unknown):
+        latest |= _latest(source, unknown)
     changed = _changed(latest, refs, listing)
     new = [_document(source, ref, 1) for identity, ref in refs.items() if identity not in latest]
     new += [_next_version(source, old, refs.get(old.external_id)) for old in changed]
@@ -190,19 +193,13 @@ def accepted(document: Document) -> str:
     return HTML if document.content_type == HTML_TYPE else PDF
 
 
-def path_for(document: Document, content_type: str) -> str:
-    """Where this version's file lives; no other document has this path."""
-    identity = f"{document.source_id}\n{document.external_id}\n{document.version}"
-    unique = hashlib.sha256(identity.encode()).hexdigest()[:12]
-    suffix = suffix_for(content_type)
-    return document_path(document.meeting, document.meeting_date, document.kind, unique, suffix)
-
-
-def record_download(document: Document, downloaded: Downloaded) -> None:
+def record_download(document: Document, downloaded: Downloaded, place: Place | None = None) -> None:
     """The file is in its place: say so, and let it take the place of the version before it."""
-    now = timezone.now()
+    place, now = place or Place(path_for(document, downloaded)), timezone.now()
+    copied = {"skip_reason": f"the same file as {place.copy_of}"} if place.copy_of else {}
     Document.objects.filter(pk=document.pk).update(
-        path=path_for(document, downloaded.content_type),
+        path=place.path,
+        **copied,
         content_type=downloaded.content_type,
         sha256=downloaded.sha256,
         size=downloaded.size,
@@ -211,7 +208,9 @@ def record_download(document: Document, downloaded: Downloaded) -> None:
         fetched_at=now,
         checked_at=now,
     )
-    older = Document.objects.filter(source=document.source, external_id=document.external_id)
+    older = Document.objects.filter(
+        site_id=document.site_id, source=document.source, external_id=document.external_id
+    )
     older.filter(version__lt=document.version, superseded_at=None).update(superseded_at=now)
 
 
@@ -232,7 +231,7 @@ def due_for_recheck(
             row.etag,
             row.last_modified,
             accepted(row),
-            files.file(row.path),
+            files.file(row.path) if row.path else None,
             fetcher.is_local,
         )
         for row in due.order_by("checked_at")[:most]

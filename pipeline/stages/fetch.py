@@ -13,6 +13,7 @@ from django.conf import settings
 
 from pipeline.errors import PipelineError, StageError
 from pipeline.stages import documents
+from pipeline.stages.identity import learn_contents, path_for, settle
 from pipeline.stages.shared_files import shared
 from pipeline.state.attempt import Attempt, Finished
 from pipeline.work.fetch.base import ATTACHMENTS
@@ -59,24 +60,34 @@ def client_with(gate: Gate, cache: Cache | None = None) -> Client:
 
 def run_listing(attempt: Attempt) -> Finished:
     source = source_of(attempt)
+    _refuse_disabled(source)
     with open_client() as client:
-        listing = list_source(source, client)
+        listing = list_source(source, client, attempt.token.hex)
     return Finished(listing.facts(), lambda: documents.record_listing(source, listing))
 
 
 def run_download(attempt: Attempt) -> Finished:
     document = documents.document_of(attempt)
+    _refuse_disabled(document.source)
     scratch = SiteFiles.of(attempt.site_id).scratch / f"{document.pk}-{attempt.token.hex}"
     with open_client() as client:
         downloaded = download_document(document, scratch, client)
+    learn_contents(attempt.site_id, downloaded.size)
+    # Before the finishing transaction, which must not wait for others. No other content has this name.
+    with shared() as storage:
+        storage.push(scratch, to=SiteFiles.of(attempt.site_id).file(path_for(document, downloaded)))
 
     def record() -> list[Document]:
-        file = keep(document, downloaded, scratch)
-        with shared() as storage:
-            storage.push(file)
-        return attached(document, file)
+        file = keep(document, downloaded, scratch, attempt.run_id)
+        return attached(document, file) if file else []
 
     return Finished({"bytes": downloaded.size}, record)
+
+
+def _refuse_disabled(source: Source | None) -> None:
+    """Somebody switched it off while its jobs waited. What it lists comes when it is switched on again."""
+    if source is not None and not source.enabled:
+        raise StageError(f"{source.url} was switched off", code="source_disabled")
 
 
 def source_of(attempt: Attempt) -> Source:
@@ -91,8 +102,11 @@ def source_of(attempt: Attempt) -> Source:
 # ---- Listing ------------------------------------------------------------------------------------------
 
 
-def list_source(source: Source, client: Client) -> Listing:
-    """What the source has now, and which of the documents we have from it are no longer the same there."""
+def list_source(source: Source, client: Client, name: str = "listing") -> Listing:
+    """What the source has now, and which of the documents we have from it are no longer the same there.
+
+    `name` tells the scratch file of this attempt from that of one that was given up and still runs.
+    """
     listed = source.last_listed_at.date() if source.last_listed_at else None
     span = Span.of(today_at(source.site), settings.FETCH_WINDOW_DAYS, source.site.start_year, listed=listed)
     what = {"of": [source.platform, source.url, source.options]}
@@ -106,7 +120,7 @@ def list_source(source: Source, client: Client) -> Listing:
     scratch = SiteFiles.of(source.site_id).scratch
     _remove_leftovers(scratch)
     known = documents.due_for_recheck(source, span.window, settings.FETCH_RECHECK_DAYS)
-    return listing.with_checks(recheck(client, known, scratch / f"source-{source.pk}"))
+    return listing.with_checks(recheck(client, known, scratch / f"source-{source.pk}-{name}"))
 
 
 @contextmanager
@@ -189,12 +203,16 @@ def attached(document: Document, file: Path) -> list[Document]:
     return documents.record_attachments(document, file.read_bytes())
 
 
-def keep(document: Document, downloaded: Downloaded, scratch: Path) -> Path:
-    """Runs in the finishing transaction: a row that is processed has its file, and a job that was fenced off
-    cannot put an older file in the place of a newer one. A transaction that is tried again finds it there."""
-    file = SiteFiles.of(document.site_id).file(documents.path_for(document, downloaded.content_type))
+def keep(document: Document, downloaded: Downloaded, scratch: Path, run_id: int | None = None) -> Path | None:
+    """Runs in the finishing transaction: a row that is processed has its file, and one that was fenced off
+    keeps none. A transaction that is tried again finds it there. None for a copy of another document."""
+    place = settle(document, downloaded, run_id)
+    documents.record_download(document, downloaded, place)
+    if not place.path:
+        scratch.unlink(missing_ok=True)
+        return None
+    file = SiteFiles.of(document.site_id).file(place.path)
     file.parent.mkdir(parents=True, exist_ok=True)
     if scratch.exists() or not file.exists():
         scratch.replace(file)
-    documents.record_download(document, downloaded)
     return file

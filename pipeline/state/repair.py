@@ -15,7 +15,7 @@ from pipeline.state.counters import CURRENT_WAVE_COUNTED, ledger_counts
 from pipeline.state.ledger import batches, coordinator_seq, reopen
 from pipeline.state.retry import worker_lost
 from sites.models import Site
-from sites.stages import WORK_STAGES, Progress
+from sites.stages import WORK_STAGES, Progress, Stage
 
 
 def end_lost_attempts(rows: Sequence[DocumentState], now: datetime) -> int:
@@ -178,6 +178,19 @@ def reset_processed(site_id: str, row_ids: Sequence[int], intervention_id: int) 
         if site.run_id:
             recount(site_id, site.run_id)
     return reset
+
+
+def hand_over_rows(twin_id: int, document_id: int, run_id: int | None) -> bool:
+    """What was done to the twin was done to this document, which is the same: all but its own fetch.
+
+    False, and nothing changed, where the document was worked on already or the twin is of this very run.
+    """
+    of_twin = DocumentState.objects.filter(document_id=twin_id)
+    worked_on = DocumentState.objects.filter(document_id=document_id).exclude(pipeline=Stage.FETCH)
+    if worked_on.exists() or of_twin.filter(run_id=run_id or 0).exists():
+        return False
+    of_twin.exclude(pipeline=Stage.FETCH).update(document_id=document_id)
+    return True
 
 
 def record_found(rows: Sequence[DocumentState]) -> None:

@@ -34,6 +34,9 @@ def begin_run(history: History, by: str) -> Run:
 def record(run: Run, history: History, rows: Sequence[DocumentState]) -> None:
     """Ledger rows that have ended, with the old system's times."""
     at = history.updated_at
+    # What `verify --files --fix` made of the same files before: rows of no run, which say the same.
+    found = DocumentState.objects.filter(site_id=history.site_id, run=None)
+    found.filter(document_id__in=[row.document_id for row in rows if row.document_id]).delete()
     for row in rows:
         row.site_id, row.run = history.site_id, run
         row.created_at = row.updated_at = row.last_attempt_at = at

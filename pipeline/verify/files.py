@@ -9,6 +9,7 @@ from django.db import transaction
 
 from pipeline.errors import Fenced
 from pipeline.models import DocumentState, Intervention, Run, Status
+from pipeline.stages.identity import digest_of
 from pipeline.state.repair import record_found, reset_processed
 from pipeline.verify.problem import Problem, among
 from pipeline.verify.published import missing_pages
@@ -190,13 +191,26 @@ def _alone(site_id: str, stored: StoredDocument) -> Finding:
     return Finding(check, site_id, stored.path, lambda: _adopt(site_id, stored))
 
 
+def _content(site_id: str, stored: StoredDocument) -> str:
+    """Its hash, by which a source that lists it again finds it; a copy of another document is refused."""
+    if not stored.has_pdf:
+        return ""
+    content = digest_of(SiteFiles.of(site_id).file(stored.path))
+    same = Document.objects.filter(site_id=site_id, sha256=content).exclude(path="").first()
+    if same is not None:
+        raise Fenced(f"{stored.path} is the same file as {same.path}; move it away")
+    return content
+
+
 def _adopt(site_id: str, stored: StoredDocument) -> None:
     """A document like those of a source, but of none. The next run reads it, if nobody has yet."""
     with transaction.atomic():
         if Run.objects.filter(site_id=site_id, status=Run.Status.RUNNING).exists():
             raise Fenced(f"{site_id} is in a run, which may be about to write this row")
+        content = _content(site_id, stored)
         document = Document.objects.create(
             site_id=site_id,
+            sha256=content,
             external_id=stored.path,
             path=stored.path,
             title=PurePosixPath(stored.path).stem,

@@ -155,12 +155,13 @@ DOWNLOADED = documents.Downloaded("b" * 64, 10, "application/pdf")
 
 
 def test_a_disabled_source_is_not_downloaded_from(source, city, run):
+    city.page("/meetings", a_page("a", "not there"))
     run()
-    DocumentState.objects.filter(pipeline=Stage.FETCH, document__isnull=False).update(
-        status=Status.FAILED_TERMINAL, error_code="http_503"
-    )
+    (failed,) = flow.work_for("springfield.il", Stage.FETCH).documents
+
     Source.objects.update(enabled=False)
 
+    assert Document.objects.filter(pk=failed, sha256="").exists()
     assert list(flow.work_for("springfield.il", Stage.FETCH).documents) == []
 
 

@@ -135,5 +135,5 @@ def assert_ended_right(root: Path) -> None:
         assert connection.execute("SELECT count(*) FROM motions").fetchone() == (10,)
         check = "INSERT INTO pages_fts (pages_fts) VALUES ('integrity-check')"
         assert connection.execute(check).fetchall() == []
-    for _, path in doomed.facts_files(root):
-        assert len(read_facts(path)["facts"]) > 0
+    for file in doomed.facts_files(root):
+        assert len(read_facts(file.path)["facts"]) > 0
