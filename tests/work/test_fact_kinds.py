@@ -25,7 +25,8 @@ def test_each_kind_has_its_table_its_columns_and_its_words_for_datasette(
     minutes = add_document("minutes", MINUTES)
     compile_site(tmp_path / "meetings.db", site, [minutes])
     extract_document(minutes.text_dir, tmp_path / "facts.json", MeetingContext(kind="minutes"))
-    deploy.assemble(tmp_path / "meetings.db", [(minutes.id, tmp_path / "facts.json")], tmp_path / "site.db")
+    facts = deploy.FactsFile(minutes.id, tmp_path / "facts.json")
+    deploy.assemble(tmp_path / "meetings.db", [facts], tmp_path / "site.db")
 
     told = deploy.datasette_metadata(site)["tables"]
     with closing(sqlite3.connect(tmp_path / "site.db")) as database:
