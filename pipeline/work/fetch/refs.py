@@ -107,6 +107,20 @@ def body_in(text: str) -> str:
     return name
 
 
+_OCCASION = re.compile(
+    r"(?:\s+-\s+|\s*,\s*|\s+)(?:(?:regular|special|emergency|called|joint|annual|work|working|study|budget|public|closed"
+    r"|executive|employee|virtual)\s+){0,3}(?:meetings?|sessions?|workshops?|worksessions?|hearings?|retreats?)$",
+    re.I,
+)
+
+
+def convened(name: str) -> str:
+    """The body that met, by the meeting's name: `Planning Board Special Meeting` is of the Planning Board."""
+    body = undated(clean(name))
+    shorter = _OCCASION.sub("", body)
+    return shorter if _BODY.search(shorter) else body
+
+
 def is_pdf(url: str) -> bool:
     parts = urlsplit(url)
     return parts.path.lower().endswith(".pdf") or bool(re.search(r"\.pdf(?:&|$)", unquote(parts.query), re.I))

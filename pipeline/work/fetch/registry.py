@@ -9,6 +9,8 @@ from typing import Any
 from pipeline.errors import StageError
 from pipeline.work.fetch.base import Fetcher
 from pipeline.work.fetch.client import Client
+from pipeline.work.fetch.platforms.agendaquick import AgendaQuick
+from pipeline.work.fetch.platforms.boardbook import BoardBook
 from pipeline.work.fetch.platforms.boarddocs import BoardDocs
 from pipeline.work.fetch.platforms.civicclerk import CivicClerk
 from pipeline.work.fetch.platforms.civicplus import CivicPlus
@@ -24,10 +26,17 @@ from pipeline.work.fetch.platforms.local import Local
 from pipeline.work.fetch.platforms.municode import Municode
 from pipeline.work.fetch.platforms.novusagenda import NovusAgenda
 from pipeline.work.fetch.platforms.onbase import OnBase
+from pipeline.work.fetch.platforms.onboard import OnBoard
+from pipeline.work.fetch.platforms.opencities import OpenCities
 from pipeline.work.fetch.platforms.primegov import PrimeGov
+from pipeline.work.fetch.platforms.simbli import Simbli
+from pipeline.work.fetch.platforms.suiteone import SuiteOne
+from pipeline.work.fetch.platforms.swagit import Swagit
 
 GROUP = "clerk.fetchers"
 BUILT_IN: tuple[type[Fetcher], ...] = (
+    AgendaQuick,
+    BoardBook,
     BoardDocs,
     CivicClerk,
     CivicPlus,
@@ -43,7 +52,12 @@ BUILT_IN: tuple[type[Fetcher], ...] = (
     Municode,
     NovusAgenda,
     OnBase,
+    OnBoard,
+    OpenCities,
     PrimeGov,
+    Simbli,
+    SuiteOne,
+    Swagit,
 )
 
 

@@ -11,20 +11,22 @@ from pipeline.work.fetch.base import Fetcher, Option
 from pipeline.work.fetch.dates import find_time, read_date, read_moment
 from pipeline.work.fetch.refs import HTML, OTHER, PDF, DocRef, clean, is_cancelled, kind_of
 
+# Diligent Community is the same engine under newer names.
+_HOSTS = (".civicweb.net", ".community.diligentoneplatform.com", ".diligent.community")
 _SERVICE = "/Services/MeetingsService.svc/meetings"
 _KINDS = {1: "agenda", 4: "agenda", 2: "minutes", 10: "minutes"}
 
 
 class CivicWeb(Fetcher):
     name = "civicweb"
-    label = "CivicWeb"
+    label = "CivicWeb, Diligent Community"
     # One request a meeting: small slices, so that a backfill keeps what it has got.
     step = timedelta(days=91)
     options = (Option("types", "numbers of the meeting types to list; all where empty", list, ()),)
 
     @classmethod
     def detect(cls, url: str, html: str) -> float:
-        if (urlsplit(url).hostname or "").endswith(".civicweb.net"):
+        if f".{urlsplit(url).hostname or ''}".endswith(_HOSTS):
             return 0.95
         return 0.7 if "MeetingsService.svc" in html or "/Portal/MeetingInformation.aspx" in html else 0.0
 
