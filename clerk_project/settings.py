@@ -90,11 +90,13 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django_htmx",
     "django_rq",
+    "ninja",
     "sites",
     "pipeline",
     "records",
 ]
 MIDDLEWARE = [
+    "records.api.cors.Cors",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -274,6 +276,8 @@ RECORDS_PUBLIC = envbool("RECORDS_PUBLIC")
 # What one address may ask for in a minute. 0: as much as it likes.
 RECORDS_SEARCHES_PER_MINUTE = envint("RECORDS_SEARCHES_PER_MINUTE", 60)
 RECORDS_IMAGES_PER_MINUTE = envint("RECORDS_IMAGES_PER_MINUTE", 600)
+# Requests to the API in a minute, from one address without a token. 0: no limit.
+RECORDS_API_PER_MINUTE = envint("RECORDS_API_PER_MINUTE", 60)
 # The index over all sites: where it lies, and whether deploy writes it.
 SEARCH_INDEX = envbool("SEARCH_INDEX", True)
 SEARCH_INDEX_DIR = envpath("SEARCH_INDEX_DIR", BASE_DIR / "var" / "index")

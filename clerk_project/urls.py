@@ -6,6 +6,7 @@ from django_rq.urls import get_admin_urlpatterns, get_api_urlpatterns
 
 from clerk_project.front import front
 from pipeline.dashboard.views import queue_page
+from records.api.operations import api
 
 
 def _gated(patterns: list[URLPattern]) -> list[URLPattern]:
@@ -20,6 +21,7 @@ urlpatterns = [
     path("", include("pipeline.dashboard.urls")),
     path("admin/", admin.site.urls),
     path("queues/", include((_gated(get_admin_urlpatterns() + get_api_urlpatterns()), "django_rq"))),
+    path("api/v1/", api.urls),
     # Last: a site has its home at its own name.
     path("", include("records.urls")),
 ]

@@ -23,7 +23,7 @@ def limited(what: str, setting: str) -> Callable[[View], View]:
         @wraps(view)
         def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             most = int(getattr(settings, setting))
-            if most and not is_staff(request) and _count(what, address_of(request)) > most:
+            if most and not is_staff(request) and count(what, address_of(request)) > most:
                 return _too_many()
             return view(request, *args, **kwargs)
 
@@ -41,9 +41,9 @@ def address_of(request: HttpRequest) -> str:
     return str(request.META.get("REMOTE_ADDR", ""))
 
 
-def _count(what: str, address: str) -> int:
-    """How often this address asked in this minute. Without Redis nobody counts, and nobody is refused."""
-    key = f"clerk:limit:{what}:{address}:{int(time.time() // WINDOW_SECONDS)}"
+def count(what: str, who: str) -> int:
+    """How often this reader asked in this minute. Without Redis nobody counts, and nobody is refused."""
+    key = f"clerk:limit:{what}:{who}:{int(time.time() // WINDOW_SECONDS)}"
     try:
         with django_rq.get_connection("high").pipeline(transaction=False) as pipe:
             pipe.incr(key)
@@ -53,8 +53,13 @@ def _count(what: str, address: str) -> int:
         return 0
 
 
+def seconds_left() -> int:
+    """Until the next minute begins."""
+    return WINDOW_SECONDS - int(time.time()) % WINDOW_SECONDS
+
+
 def _too_many() -> HttpResponse:
-    wait = WINDOW_SECONDS - int(time.time()) % WINDOW_SECONDS
+    wait = seconds_left()
     return HttpResponse(
         f"Too many requests from your address. Please wait {wait} seconds.\n",
         status=429,

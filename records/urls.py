@@ -6,7 +6,7 @@ digits), so under a site's name every other word is free.
 
 from django.urls import path, register_converter
 
-from records.views import home, meetings, people, reader, search, site, tables
+from records.views import following, home, meetings, people, reader, search, site, tables
 
 # The first words of every other address of Clerk; no site's page stands there.
 TAKEN = (
@@ -56,7 +56,10 @@ urlpatterns = [
     path("search", search.page, name="search"),
     path("search.csv", search.as_csv, name="search_csv"),
     path("search.json", search.as_json, name="search_json"),
+    path("feeds/search.atom", following.search_feed, name="search_feed"),
     path("<site:site_id>", site.home, name="site"),
+    path("<site:site_id>/feed.atom", following.site_feed, name="feed"),
+    path("<site:site_id>/meetings.ics", following.calendar, name="calendar"),
     path("<site:site_id>/meetings", meetings.listing, name="meetings"),
     path("<site:site_id>/meetings/<document:meeting_id>", meetings.one, name="meeting"),
     path("<site:site_id>/people", people.listing, name="people"),
