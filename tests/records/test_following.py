@@ -11,8 +11,11 @@ ATOM = "{http://www.w3.org/2005/Atom}"
 def entries(answer) -> list[tuple[str, str]]:
     assert answer["Content-Type"].startswith("application/atom+xml")
     root = ElementTree.fromstring(answer.content)
-    found = root.iter(f"{ATOM}entry")
-    return [(entry.findtext(f"{ATOM}title", ""), entry.find(f"{ATOM}link").get("href")) for entry in found]
+    return [
+        (entry.findtext(f"{ATOM}title", ""), link.get("href", ""))
+        for entry in root.iter(f"{ATOM}entry")
+        for link in entry.iter(f"{ATOM}link")
+    ]
 
 
 def test_the_feed_of_a_site_has_its_documents_and_of_a_body_only_its_own(client, town):
