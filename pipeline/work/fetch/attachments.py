@@ -3,7 +3,7 @@
 import re
 
 from pipeline.work.fetch.pages import Link, links, parse
-from pipeline.work.fetch.refs import is_pdf, url_identity
+from pipeline.work.fetch.refs import is_file, url_identity
 
 # Where the platforms keep them; most of these addresses say nothing of a PDF.
 _KEPT = re.compile(
@@ -17,6 +17,6 @@ def attachments(html: bytes, url: str) -> list[Link]:
     """Each file once, in the order of the page."""
     found: dict[str, Link] = {}
     for link in links(parse(html, url)):
-        if is_pdf(link.url) or _KEPT.search(link.url):
+        if is_file(link.url) or _KEPT.search(link.url):
             found.setdefault(url_identity(link.url), link)
     return list(found.values())

@@ -164,10 +164,21 @@ def panel_of(element: HtmlElement) -> str:
             return clean(title)
         before = ancestor.getprevious()
         if before is not None and _TAB.search(before.get("class") or ""):
-            name = short_text(before, 120)
+            name = _tab_title(before, ancestor.get("id") or "")
             if name:
                 return name
     return ""
+
+
+def _tab_title(before: HtmlElement, panel: str) -> str:
+    """The title above a panel. A strip of several tabs names it only by the tab that opens it."""
+    tabs = before.xpath("(.//a | .//button | .//li[not(.//a)])[position() <= 100]")
+    if len(tabs) < 2:
+        return short_text(before, 120) or ""
+    opens = (f"#{panel}", panel)
+    targets = ("href", "data-target", "data-bs-target", "aria-controls")
+    mine = (tab for tab in tabs if panel and any(tab.get(name) in opens for name in targets))
+    return next((short_text(tab, 120) or "" for tab in mine), "")
 
 
 def row_around(element: HtmlElement) -> HtmlElement:

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 
 from pipeline.work.fetch.base import Fetcher, Option
-from pipeline.work.fetch.dates import find_time, read_date, read_moment
+from pipeline.work.fetch.dates import find_time, read_date, read_moment, undated
 from pipeline.work.fetch.refs import HTML, OTHER, PDF, DocRef, clean, is_cancelled, kind_of
 
 # Diligent Community is the same engine under newer names.
@@ -35,7 +35,7 @@ class CivicWeb(Fetcher):
         return urljoin(url, "/Portal/")
 
     def between(self, since: date, until: date) -> Iterator[DocRef]:
-        for meeting in self.meetings(since, until):
+        for meeting in named(self.meetings(since, until)):
             found = self.client.page(urljoin(self.url, f"{_SERVICE}/{meeting['Id']}/meetingDocuments")).json()
             yield from self.refs(meeting, found or [])
 
@@ -49,9 +49,7 @@ class CivicWeb(Fetcher):
         return [
             row
             for row in rows
-            if row.get("Id")
-            and row.get("Published", True)
-            and (not types or row.get("MeetingTypeId") in types)
+            if row.get("Id") and row.get("Published", True) and (not types or _type(row) in types)
         ]
 
     def refs(self, meeting: Mapping[str, Any], documents: list[dict[str, Any]]) -> Iterator[DocRef]:
@@ -65,7 +63,7 @@ class CivicWeb(Fetcher):
                 external_id=str(document["Id"]),
                 url=self._address(document["Id"], name, page),
                 title=name,
-                body=clean(meeting.get("MeetingTypeName")) or title,
+                body=clean(meeting.get("MeetingTypeName")) or undated(title),
                 date=day or read_date(meeting.get("MeetingDate") or ""),
                 time=hour or find_time(meeting.get("MeetingTime") or ""),
                 kind=kind if kind != OTHER else _KINDS.get(document.get("DocumentType") or 0, OTHER),
@@ -77,3 +75,15 @@ class CivicWeb(Fetcher):
         # The number names the document. The name is for people, and the server refuses some signs in it.
         readable = quote(clean(re.sub(r"[^\w.,()-]", " ", name)))
         return urljoin(self.url, f"/document/{number}/{readable}.{'html' if page else 'pdf'}")
+
+
+def _type(meeting: Mapping[str, Any]) -> Any:
+    return meeting.get("MeetingTypeId") or meeting.get("TypeId")
+
+
+def named(meetings: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Meetings that carry only the number of their type, with the name that others of that type have."""
+    names = {_type(row): row["MeetingTypeName"] for row in meetings if row.get("MeetingTypeName")}
+    for row in meetings:
+        name = row.get("MeetingTypeName") or names.get(_type(row))
+        yield row | {"MeetingTypeName": name} if name else row

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 from lxml.html import HtmlElement
 
 from pipeline.work.fetch.base import Fetcher, Option
-from pipeline.work.fetch.dates import find_date, find_time
+from pipeline.work.fetch.dates import find_date, find_time, undated
 from pipeline.work.fetch.pages import Link, links, panel_of, row_around, text_of
 from pipeline.work.fetch.refs import HTML, OTHER, PDF, DocRef, body_in, clean, is_cancelled, kind_of
 
@@ -69,9 +69,10 @@ class Granicus(Fetcher):
             title=name or text[:200],
             body=self.settings["body"]
             or body_in(panel_of(link.element))
-            or _TAIL.sub("", name)
+            or undated(_TAIL.sub("", name))
             or body_in(link.heading),
-            date=find_date(_date_cell(row)) or find_date(text),
+            # A name that says the day knows better than the day of the upload beside it.
+            date=find_date(name) or find_date(_date_cell(row)) or find_date(text),
             time=find_time(_date_cell(row)) or find_time(name),
             kind=kind,
             cancelled=is_cancelled(text),

@@ -1,6 +1,7 @@
 """Municode Meetings: the publish page, ten meetings at a time."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from datetime import date
 from itertools import count
 from pathlib import PurePosixPath
@@ -9,12 +10,19 @@ from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit, urlunsplit
 from lxml.html import HtmlElement
 
 from pipeline.work.fetch.base import Fetcher, Option, Pages
-from pipeline.work.fetch.dates import find_date, find_time
-from pipeline.work.fetch.pages import links, row_around, target_of, text_of
+from pipeline.work.fetch.dates import find_date, find_time, undated
+from pipeline.work.fetch.pages import Link, links, row_around, target_of, text_of
 from pipeline.work.fetch.refs import HTML, OTHER, PDF, DocRef, clean, is_cancelled, kind_of, url_identity
 
 MOST_PAGES = 300
 _LONGEST_CELL = 500
+# Words that stand beside a meeting and do not name it.
+_LABEL = re.compile(
+    r"^(?:\W*(?:pdf|html?|icon|image|agenda|packet|minutes|video|audio|view|download|open|link|file|meeting|details?"
+    r"|date|time|event|am|pm|cst|est|mst|pst|cdt|edt|mdt|pdt)\b)*\W*$",
+    re.I,
+)
+_CITY_SITE = re.compile(r"/sites/g/files/vyhlif\d+/f/(?:agendas|minutes|packets|uploads)/", re.I)
 
 
 class Municode(Fetcher):
@@ -31,7 +39,10 @@ class Municode(Fetcher):
             ".municodemeetings.com"
         ):
             return 0.95
-        return 0.7 if "mccmeetings.blob.core" in html or "municodemeetings" in html else 0.0
+        if "mccmeetings.blob.core" in html or "municodemeetings" in html:
+            return 0.7
+        # A city's own site, made by Municode with Drupal.
+        return 0.6 if _CITY_SITE.search(html) else 0.0
 
     def between(self, since: date, until: date) -> Iterator[DocRef]:
         address, pages = _page_address(self.url, 1), Pages(self, MOST_PAGES)
@@ -52,20 +63,27 @@ class Municode(Fetcher):
 
     def _refs(self, tree: HtmlElement) -> Iterator[DocRef]:
         for row in tree.xpath("//tr[td]"):
-            cells = {_column(cell, number): cell for number, cell in enumerate(row.xpath("./td"))}
-            texts = {column: text_of(cell)[:_LONGEST_CELL] for column, cell in cells.items()}
-            for column, cell in cells.items():
-                for link in links(cell):
-                    if is_document(link.url):
-                        yield self._ref(link.url, column, texts)
+            yield from without_twins(self._row_refs(row))
+        blocks: dict[HtmlElement, list[Link]] = {}
         for link in links(tree):  # the newer pages are made of blocks
             if is_document(link.url) and next(link.element.iterancestors("td"), None) is None:
-                yield self._ref(link.url, link.text, _block_texts(link.element))
+                blocks.setdefault(row_around(link.element), []).append(link)
+        for block, found in blocks.items():
+            texts = _block_texts(block)
+            yield from without_twins(self._ref(link.url, link.text, texts) for link in found)
+
+    def _row_refs(self, row: HtmlElement) -> Iterator[DocRef]:
+        cells = {_column(cell, number): cell for number, cell in enumerate(row.xpath("./td"))}
+        texts = {column: text_of(cell)[:_LONGEST_CELL] for column, cell in cells.items()}
+        for column, cell in cells.items():
+            for link in links(cell):
+                if is_document(link.url):
+                    yield self._ref(link.url, column, texts)
 
     def _ref(self, url: str, column: str, texts: dict[str, str]) -> DocRef:
         everything = " ".join(texts.values())
-        names = (text for text in texts.values() if text and not find_date(text) and not find_time(text))
-        meeting = texts.get("meeting") or next(names, "")
+        names = (name for text in texts.values() if (name := undated(text)) and not _LABEL.match(name))
+        meeting = undated(texts.get("meeting", "")) or next(names, "")
         kind = kind_of(column)
         page = "adahtmldocument" in url.lower()
         return DocRef(
@@ -100,8 +118,14 @@ def _column(cell: HtmlElement, number: int) -> str:
     return next((name for name in known if name in classes), f"{number} {' '.join(classes)}")
 
 
-def _block_texts(element: HtmlElement) -> dict[str, str]:
-    block = row_around(element)
+def without_twins(refs: Iterable[DocRef]) -> list[DocRef]:
+    """The documents of one meeting: what is there as a PDF and as a page is one document, the PDF."""
+    found = [*refs]
+    files = {ref.kind for ref in found if ref.content_hint == PDF}
+    return [ref for ref in found if ref.content_hint == PDF or ref.kind not in files]
+
+
+def _block_texts(block: HtmlElement) -> dict[str, str]:
     return {str(number): clean(text) for number, text in enumerate(block.itertext()) if clean(text)}
 
 

@@ -15,7 +15,9 @@ from pipeline.work.fetch.refs import HTML, OTHER, PDF, DocRef, is_cancelled, kin
 # `/OnBaseAgendaOnline`, `/AgendaOnline`; in the vendor's cloud `/221agendaonline`, `/211agendaonlinecouncil`.
 _APP = re.compile(r"^(https?://[^/?#]+/(?:[^/?#]+/)*?[^/?#]*AgendaOnline[^/?#]*)", re.I)
 _DOCUMENT = re.compile(r"/(?:Meetings/ViewMeeting|Documents/(?:Downloadfile|ViewAgenda))", re.I)
-_KINDS = {"1": "agenda", "2": "minutes", "3": "other", "5": "packet"}
+# The third is the summary of what was decided.
+_KINDS = {"1": "agenda", "2": "minutes", "3": "minutes", "5": "packet"}
+_SUMMARY = re.compile(r"^\W*(?:meeting\s+|action\s+)?summary\W*$", re.I)
 
 
 class OnBase(Fetcher):
@@ -88,7 +90,7 @@ def _ref(link: Link, name: str, meeting_type: str, when: str) -> DocRef | None:
     url = _document_address(link.url, number or "", doctype)
     if not number or not url:
         return None
-    kind = kind_of(link.text, link.element.get("title") or "")
+    kind = "minutes" if _SUMMARY.match(link.text) else kind_of(link.text, link.element.get("title") or "")
     return DocRef(
         external_id=f"{number}-{doctype}",
         url=url,
