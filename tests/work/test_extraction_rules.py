@@ -212,6 +212,75 @@ def test_legislation_money_dates_and_addresses(facts) -> None:
     assert of_kind(found, "date", "date") == [("2024-03-03",), ("2024-04-15",)]
 
 
+AMOUNTS = {
+    "$ 1, 750,000": 1_750_000.0,
+    "$ 77, 096.00": 77_096.0,
+    "$5, 100 people": 5.0,
+    "50¢ an hour": 0.5,
+    "$28.6 million": 28_600_000.0,
+}
+
+
+@pytest.mark.parametrize(("text", "amount"), AMOUNTS.items())
+def test_a_sum_is_read_as_it_was_meant(facts, text: str, amount: float) -> None:
+    assert of_kind(facts(f"It cost {text}."), "money", "amount") == [(amount,)]
+
+
+LAWS = {
+    "Res. No. 528-16 and Ord. #70-2001": [("resolution", "528-16"), ("ordinance", "70-2001")],
+    "RS2022-1441 A resolution accepting a piano": [("resolution", "RS2022-1441")],
+    "BL2021-832      An ordinance to amend": [("ordinance", "BL2021-832")],
+    "Resolutions RS2022-1326 A resolution": [("resolution", "RS2022-1326")],
+    "RESOLUTION NO. 2024- 005 entitled": [("resolution", "2024-005")],
+    "the residential zone RS20 (1.44 acres)": [],
+}
+
+
+@pytest.mark.parametrize(("text", "laws"), LAWS.items())
+def test_a_law_is_known_by_its_number_however_it_is_given(facts, text: str, laws: list[Any]) -> None:
+    found = facts(text)
+
+    numbered = [
+        (fact["kind"], fact["number"]) for fact in found if fact["kind"] in ("ordinance", "resolution")
+    ]
+    assert sorted(numbered) == sorted(laws)
+
+
+STREETS = {
+    "at 540 Paragon\n                   Mills Road, from": "540 Paragon Mills Road",
+    "at 60 South Lane in the village": "60 South Lane",
+    "at 440 E. Congress, Detroit, MI 48226": "440 E. Congress",
+}
+
+
+@pytest.mark.parametrize(("text", "street"), STREETS.items())
+def test_a_street_is_read_over_a_margin_by_its_direction_or_by_its_place(
+    facts, text: str, street: str
+) -> None:
+    assert of_kind(facts(text), "address", "street") == [(street,)]
+
+
+DAYS = {
+    "a term expiring April 1,2026.": ["2026-04-01"],
+    "a term expiring January 1,\n                 2026.": ["2026-01-01"],
+    "FEBRUARY                  15, 2023": ["2023-02-15"],
+    "07.15.25 Minutes": ["2025-07-15"],
+    "Date: 4-13-25": ["2025-04-13"],
+    "Section 5.2-4, 17.08.030 and a vote of 5-0-1, then 4-13-98": [],
+}
+
+
+@pytest.mark.parametrize(("text", "days"), DAYS.items())
+def test_a_day_is_read_however_it_is_written(facts, text: str, days: list[str]) -> None:
+    assert [day for (day,) in of_kind(facts(text, day="2025-01-15"), "date", "date")] == days
+
+
+def test_a_calendar_of_meetings_has_its_year_in_the_heading(facts) -> None:
+    found = facts("2019 MEETING SCHEDULE\nJANUARY 10\nDECEMBER 12\n", kind="agenda", day="")
+
+    assert of_kind(found, "date", "date") == [("2019-01-10",), ("2019-12-12",)]
+
+
 def test_a_date_without_a_year_is_the_nearest_one(facts) -> None:
     assert of_kind(facts("Continued to January 6.", day="2023-12-12"), "date", "date") == [("2024-01-06",)]
 

@@ -15,8 +15,10 @@ SUFFIX = (
 DIRECTION = "n|s|e|w|ne|nw|se|sw|north|south|east|west|northeast|northwest|southeast|southwest"
 NUMBER = r"\b(\d{1,6}(?:-\d{1,5})?(?:\s1/2)?[A-Za-z]?)"
 WORD = r"(?:\p{Lu}[\p{L}'’.\-]*|\d{1,3}(?:st|nd|rd|th|ST|ND|RD|TH))"
+# One space, or the end of a line and the margin of the next.
+GAP = r"(?:\s|\s?\n[ \t]{1,40})"
 STREET = pattern(
-    rf"{NUMBER}\s((?:(?i:{DIRECTION})\b\.?\s)?(?:{WORD}\s){{1,4}}?(?i:{SUFFIX})\b\.?(?:\s(?i:{DIRECTION})\b\.?)?)"
+    rf"{NUMBER}{GAP}((?:(?i:{DIRECTION})\b\.?{GAP})?(?:{WORD}{GAP}){{1,4}}?(?i:{SUFFIX})\b\.?(?:\s(?i:{DIRECTION})\b\.?)?)"
 )
 UNSUFFIXED = pattern(
     rf"{NUMBER}\s((?:(?i:{DIRECTION})\b\.?\s)?(?:Broadway\b|(?i:camino|calle|avenida|via|vista|paseo|rue|rancho)\s\p{{Lu}}?[\p{{L}}]+(?:\s\p{{Lu}}\p{{L}}+)?|"
@@ -29,6 +31,10 @@ STATES = (
     "Michigan|Minnesota|Mississippi|Missouri|Montana|Nebraska|Nevada|New Hampshire|New Jersey|New Mexico|"
     "New York|North Carolina|North Dakota|Ohio|Oklahoma|Oregon|Pennsylvania|Rhode Island|South Carolina|"
     "South Dakota|Tennessee|Texas|Utah|Vermont|Virginia|Washington|West Virginia|Wisconsin|Wyoming"
+)
+# `440 E. Congress, Detroit, MI`: no word for street, but a direction before and a place behind.
+PLACED = pattern(
+    rf"{NUMBER}\s((?i:{DIRECTION})\b\.?\s\p{{Lu}}\p{{L}}+),\s+\p{{Lu}}[\p{{L}}.]+(?:\s\p{{Lu}}[\p{{L}}.]+)?,\s+(?:{STATES})\b"
 )
 TAIL = pattern(
     r"^\.?(?:,?\s+(?:(?i:suite|ste|unit|apt|apartment|room|floor|#)\.?\s?[\w-]{1,6}))?"
@@ -45,16 +51,16 @@ NOT_BEFORE = pattern(
 def find(paged: PagedText, context: MeetingContext) -> Iterator[Fact]:
     text = paged.text
     seen_until = 0
-    matches = [*STREET.finditer(text), *UNSUFFIXED.finditer(text)]
+    matches = [*STREET.finditer(text), *UNSUFFIXED.finditer(text), *PLACED.finditer(text)]
     for match in sorted(matches, key=lambda match: match.start()):
         if match.start() < seen_until or NOT_BEFORE.search(text[max(0, match.start() - 14) : match.start()]):
             continue
         if "\n" in match.group() and "\n\n" in match.group():
             continue
-        street = " ".join(match.group().split()).rstrip(".")
+        street = " ".join(text[match.start() : match.end(2)].split()).rstrip(".")
         if _is_address(street):
-            seen_until = match.end()
-            yield _fact(text, match.start(), match.end(), street)
+            seen_until = match.end(2)
+            yield _fact(text, match.start(), match.end(2), street)
 
 
 def _is_address(street: str) -> bool:
@@ -62,7 +68,11 @@ def _is_address(street: str) -> bool:
         tagged, _ = usaddress.tag(street)
     except usaddress.RepeatedLabelError:
         return False
-    return "AddressNumber" in tagged and ("StreetName" in tagged or "StreetNamePreType" in tagged)
+    named = "StreetName" in tagged or "StreetNamePreType" in tagged
+    # `60 South Lane`: the direction is the name.
+    directed = "StreetNamePreDirectional" in tagged or "StreetNamePostDirectional" in tagged
+    named = named or (directed and "StreetNamePostType" in tagged)
+    return "AddressNumber" in tagged and named
 
 
 def _fact(text: str, start: int, end: int, street: str) -> Fact:

@@ -13,24 +13,29 @@ MONTHS = (
     "oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
 )
 MONTH_DAY = pattern(
-    rf"(?i)\b({MONTHS})\.?\s{{1,3}}(\d{{1,2}})(?:st|nd|rd|th)?\b"
-    r"(?:\s?[-–]\s?\d{1,2}(?:st|nd|rd|th)?\b)?(?:\s?,?\s{1,3}(\d{4})\b)?"
+    rf"(?i)\b({MONTHS})\.?(\s{{1,3}}|[ \t]{{4,40}})(\d{{1,2}})(?:st|nd|rd|th)?\b"
+    r"(?:\s?[-–]\s?\d{1,2}(?:st|nd|rd|th)?\b)?(?:(?:\s?,\s{0,40}|\s{1,3})(\d{4})\b)?"
 )
 DAY_MONTH = pattern(
     rf"(?i)\b(\d{{1,2}})(?:st|nd|rd|th)?\s(?:day\s)?(?:of\s)?({MONTHS})\.?,?\s{{1,3}}(\d{{4}})\b"
 )
 SLASHED = pattern(r"\b(\d{1,2})([/-])(\d{1,2})[/-](\d{4}|\d{2})\b")
+DOTTED = pattern(r"(?:^|[\s(])(\d{2})\.(\d{2})\.(\d{2}|\d{4})(?:\s|[,;)]|$)")
+HEADED_YEAR = pattern(r"\b(?:19|20)\d\d\b")
+# `4-13-98` and `04.13.98` may be a section or a vote; near the meeting they are a day.
+NEAR_YEARS = 5
 ISO = pattern(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 YEARS = range(1776, 2200)
 
 
 def find(paged: PagedText, context: MeetingContext) -> Iterator[Fact]:
     text = paged.text
-    near = _day(context.date) or _first_full(text)
+    near = _day(context.date) or _first_full(text) or _headed(text)
     for match in MONTH_DAY.finditer(text):
-        month, day, year = match.groups()
+        month, gap, day, year = match.groups()
         found = _spelled(month, day, year, near)
-        if found and (year or _is_capital(month)):
+        # In a heading a month and its day may stand apart, with the year behind them.
+        if found and (year or (_is_capital(month) and len(gap) < 4)):
             rule, confidence = ("month_day_year", 0.98) if year else ("month_day", 0.75)
             yield _fact(match, found, rule, confidence)
     for match in DAY_MONTH.finditer(text):
@@ -40,8 +45,14 @@ def find(paged: PagedText, context: MeetingContext) -> Iterator[Fact]:
     for match in SLASHED.finditer(text):
         month, between, day, year = match.groups()
         found = _safe(_century(int(year), near), int(month), int(day))
-        if found and (between == "/" or len(year) == 4):
+        if found and (between == "/" or len(year) == 4 or _is_near(found, near)):
             yield _fact(match, found, "slashes", 0.95 if len(year) == 4 else 0.85)
+    for match in DOTTED.finditer(text):
+        month, day, year = match.groups()
+        found = _safe(_century(int(year), near), int(month), int(day))
+        if found and _is_near(found, near):
+            span = (match.start(1), match.end(3))
+            yield Fact("date", *span, "dots", 0.85, {"date": found.isoformat()})
     for match in ISO.finditer(text):
         found = _day(match.group())
         if found:
@@ -80,10 +91,20 @@ def _century(year: int, near: datetime.date | None) -> int:
 
 def _first_full(text: str) -> datetime.date | None:
     for match in MONTH_DAY.finditer(text[:5000]):
-        if match.group(3):
-            month, day, year = match.groups()
+        if match.group(4):
+            month, _, day, year = match.groups()
             return _spelled(month, day, year, near=None)
     return None
+
+
+def _headed(text: str) -> datetime.date | None:
+    """The middle of the year that a calendar of meetings has in its heading."""
+    year = HEADED_YEAR.search(text[:400])
+    return _safe(int(year.group()), 7, 1) if year else None
+
+
+def _is_near(day: datetime.date, near: datetime.date | None) -> bool:
+    return near is not None and abs(day.year - near.year) <= NEAR_YEARS
 
 
 def _parsed(text: str) -> datetime.date | None:
