@@ -203,8 +203,6 @@ def state_written_by(source: str) -> set[str]:
                 found |= {keyword.arg for keyword in node.keywords if keyword.arg} & STATE_COLUMNS
                 names = {name.id for name in ast.walk(node.func) if isinstance(name, ast.Name)}
                 found |= names & {"DocumentState"}
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            found |= {node.func.id} & {"PreparedUpdate"}
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             found |= {node.attr} & STATE_COLUMNS
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -224,7 +222,6 @@ def test_nobody_but_the_state_modules_writes_state(name: str, path: Path) -> Non
         "sites.update(ocr_failed=F('ocr_failed') + 1)",
         "DocumentState.objects.filter(pk=1).update(status='pending')",
         "DocumentState.objects.bulk_create(rows)",
-        "PreparedUpdate(row, [], status='pending')",
         "site.coordinator_enqueued = True",
         "cursor.execute('UPDATE sites SET run_id = NULL')",
     ],

@@ -26,8 +26,6 @@ BOUNDARIES: tuple[tuple[ModuleType, str], ...] = (
     (ledger, "claim"),
     (ledger, "finish_processed"),
     (ledger, "finish_failed"),
-    (ledger, "_close_processed"),
-    (ledger, "_count_completed"),
     (ledger, "_close"),
     (ledger, "_count"),
     (ledger, "claim_coordinator"),
@@ -109,7 +107,6 @@ def _die_if_told(order: Path, diary: Diary) -> None:
 def _write_down_what_happens(diary: Diary) -> None:
     """What was worked, what was accepted as finished, which wave was left: the last two once committed."""
     attempt, close, leave = protocol._attempt, ledger._close, runs._leave
-    close_processed = ledger._close_processed
 
     def noted_attempt(work: Any, taken: Attempt, rq_job: Job | None) -> Outcome:
         diary.write("worked", taken.row_id, taken.run_id)
@@ -120,15 +117,10 @@ def _write_down_what_happens(diary: Diary) -> None:
         if values["status"] != "failed_retryable":
             transaction.on_commit(lambda: diary.write("finished", taken.row_id, taken.run_id))
 
-    def noted_close_processed(taken: Attempt, values: Any) -> None:
-        close_processed(taken, values)
-        transaction.on_commit(lambda: diary.write("finished", taken.row_id, taken.run_id))
-
     def noted_leave(site_id: str, run_id: int, wave: Any, **values: Any) -> None:
         leave(site_id, run_id, wave, **values)
         transaction.on_commit(lambda: diary.write("left", run_id, wave[-1]))
 
     setattr(protocol, "_attempt", noted_attempt)  # noqa: B010
     setattr(ledger, "_close", noted_close)  # noqa: B010
-    setattr(ledger, "_close_processed", noted_close_processed)  # noqa: B010
     setattr(runs, "_leave", noted_leave)  # noqa: B010

@@ -74,10 +74,7 @@ def test_after_the_claim(make_site, run_jobs):
     ("module", "name"),
     [
         (ledger, "finish_processed"),  # after the work
-        (
-            ledger,
-            "_count_completed",
-        ),  # inside the finishing transaction: the ledger is written, the site is not
+        (ledger, "_count"),  # inside the finishing transaction: the ledger is written, the site is not
         (ledger, "claim_coordinator"),  # inside it still, with the counters written
     ],
 )
