@@ -222,3 +222,63 @@ def test_opencities_is_known_by_its_list(city, client):
     page = "<a class='accordion-trigger minutes-trigger' data-cvid='1'><span class='minutes-date'>2 June 2026</span></a>"
 
     assert recognise(city.page("/meetings", page), client)[0].platform == "opencities"
+
+
+CALENDAR = """BEGIN:VCALENDAR
+BEGIN:VEVENT
+UID:e1
+DTSTART;TZID=America/Chicago:20260602T183000
+SUMMARY:City Council Regular Meeting
+DESCRIPTION:<a href="https://town.example/files/agenda-1.pdf">Agenda</a>\\, and
+  the <a href="https://drive.google.com/file/d/1AbC/view">Packet</a>\\; <a href="https://zoom.us/j/1">join</a>
+ATTACH;FILENAME="Minutes draft.docx":https://town.example/m/9
+END:VEVENT
+BEGIN:VEVENT
+UID:e2
+DTSTART;VALUE=DATE:20260609
+STATUS:CANCELLED
+SUMMARY:Planning Commission
+DESCRIPTION:See https://town.example/files/Notice.pdf or call us.
+END:VEVENT
+END:VCALENDAR
+"""
+
+
+def test_a_calendar_feed_lists_what_its_events_attach_and_link_to():
+    found = refs("calendar", CALENDAR.replace("\n", "\r\n"), "https://town.example/board.ics")
+
+    assert [(ref.url.rpartition("//")[2], ref.body, ref.date, ref.time, ref.kind) for ref in found] == [
+        ("town.example/m/9", "City Council", DAY, time(18, 30), "minutes"),
+        ("town.example/files/agenda-1.pdf", "City Council", DAY, time(18, 30), "agenda"),
+        ("drive.google.com/file/d/1AbC/view", "City Council", DAY, time(18, 30), "packet"),
+        ("town.example/files/Notice.pdf", "Planning Commission", date(2026, 6, 9), None, "other"),
+    ]
+    assert [ref.cancelled for ref in found] == [False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("shown", "feed"),
+    [
+        (
+            "https://calendar.google.com/calendar/embed?src=town%40group.calendar.google.com&ctz=America/Chicago",
+            "https://calendar.google.com/calendar/ical/town%40group.calendar.google.com/public/basic.ics",
+        ),
+        (
+            "https://outlook.office365.com/owa/calendar/abc@town.example/def/calendar.html",
+            "https://outlook.office365.com/owa/calendar/abc@town.example/def/calendar.ics",
+        ),
+    ],
+)
+def test_the_feed_behind_a_calendar_in_a_frame_is_found(shown, feed, city, client):
+    page = city.page("/events", f"<h1>Events</h1><iframe src='{shown}'></iframe>")
+
+    found = recognise(page, client)
+
+    assert (found[0].platform, found[0].url) == ("calendar", feed)
+
+
+def test_a_page_instead_of_a_feed_is_the_wrong_page():
+    with pytest.raises(SourceError) as caught:
+        refs("calendar", "<html>Sign in</html>", "https://town.example/board.ics")
+
+    assert caught.value.code == "wrong_page"

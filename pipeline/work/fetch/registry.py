@@ -12,6 +12,7 @@ from pipeline.work.fetch.client import Client
 from pipeline.work.fetch.platforms.agendaquick import AgendaQuick
 from pipeline.work.fetch.platforms.boardbook import BoardBook
 from pipeline.work.fetch.platforms.boarddocs import BoardDocs
+from pipeline.work.fetch.platforms.calendar import Calendar
 from pipeline.work.fetch.platforms.civicclerk import CivicClerk
 from pipeline.work.fetch.platforms.civicplus import CivicPlus
 from pipeline.work.fetch.platforms.civicweb import CivicWeb
@@ -38,6 +39,7 @@ BUILT_IN: tuple[type[Fetcher], ...] = (
     AgendaQuick,
     BoardBook,
     BoardDocs,
+    Calendar,
     CivicClerk,
     CivicPlus,
     CivicWeb,
