@@ -77,8 +77,12 @@ class TitledAdmin(admin.ModelAdmin):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         obj = self.get_object(request, unquote(object_id))
-        title = {"title": self.title_of(obj), "subtitle": None} if obj is not None else {}
-        return super().change_view(request, object_id, form_url, {**title, **(extra_context or {})})
+        context = self.page_context(request, obj) if obj is not None else {}
+        return super().change_view(request, object_id, form_url, {**context, **(extra_context or {})})
+
+    def page_context(self, request: HttpRequest, obj: Any) -> dict[str, Any]:
+        """What the template of one object's page needs beside the object."""
+        return {"title": self.title_of(obj), "subtitle": None}
 
     def title_of(self, obj: Any) -> str:
         return capfirst(str(obj))

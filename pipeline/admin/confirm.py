@@ -77,16 +77,8 @@ class ActingAdmin(TitledAdmin):
         back = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[obj.pk])
         return _confirm(self, request, chosen, act=act, back=back) or redirect(back)
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        obj = self.get_object(request, unquote(object_id))
-        acts = self.acts_on(obj, request) if obj is not None else []
-        return super().change_view(request, object_id, form_url, {"acts": acts, **(extra_context or {})})
+    def page_context(self, request: HttpRequest, obj: Any) -> dict[str, Any]:
+        return {**super().page_context(request, obj), "acts": self.acts_on(obj, request)}
 
 
 def _confirm(

@@ -136,16 +136,9 @@ class SiteAdmin(ActingAdmin):
             return super().add_view(request, form_url, {"title": "Add site", **(extra_context or {})})
         return add_site.page(request, {**self.admin_site.each_context(request), "title": "Add site"})
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        site = Site.objects.filter(pk=object_id).first()
-        context = {"report": report_on(site), "show_save_and_add_another": False} if site else {}
-        return super().change_view(request, object_id, form_url, {**context, **(extra_context or {})})
+    def page_context(self, request: HttpRequest, obj: Any) -> dict[str, Any]:
+        report = {"report": report_on(obj), "show_save_and_add_another": False}
+        return {**super().page_context(request, obj), **report}
 
     def save_model(self, request: HttpRequest, obj: Site, form: Any, change: bool) -> None:
         # Only what was edited: a whole save would put the counters back to when the page was opened.
