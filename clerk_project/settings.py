@@ -261,11 +261,20 @@ FETCH_USER_AGENT = env("FETCH_USER_AGENT", "Clerk/1.0 (civic records archive)")
 OCR_ENGINE = env("OCR_ENGINE", "auto") or "auto"
 if not OCR_ENGINE.replace("-", "_").isidentifier():
     raise ImproperlyConfigured(
-        f"OCR_ENGINE={OCR_ENGINE!r}: expected auto, tesserocr, pytesseract or a plug-in's name"
+        f"OCR_ENGINE={OCR_ENGINE!r}: expected auto, tesserocr, pytesseract, accurate or a plug-in's name"
     )
 TESSERACT_CMD = env("TESSERACT_CMD") or None
 TESSDATA_PREFIX = env("TESSDATA_PREFIX") or None
 OCR_MEMORY_MB = envint("OCR_MEMORY_MB", 640, 200)
+# "below:90": pages that the engine is less than 90 percent sure of are read by the accurate one, too.
+OCR_ACCURATE = env("OCR_ACCURATE") or ""
+OCR_ACCURATE_BELOW = 0
+if OCR_ACCURATE:
+    _policy, _, _percent = OCR_ACCURATE.partition(":")
+    if _policy != "below" or not _percent.isdecimal() or not 1 <= int(_percent) <= 100:
+        raise ImproperlyConfigured(f"OCR_ACCURATE={OCR_ACCURATE!r}: expected below:PERCENT, as in below:90")
+    OCR_ACCURATE_BELOW = int(_percent)
+OCR_ACCURATE_MEMORY_MB = envint("OCR_ACCURATE_MEMORY_MB", 1536, 800)
 OCR_PAGE_SECONDS = envnumber("OCR_PAGE_SECONDS", 120, 1)
 OCR_MAX_PAGES = envint("OCR_MAX_PAGES", 5000, 1)
 

@@ -18,6 +18,8 @@ def lines(name: str) -> list[str]:
     return re.findall(r"^[A-Za-z0-9].*$", (ROOT / name).read_text(), re.MULTILINE)
 
 
+# Not pinned among the others, for it is not installed with them.
+ACCURATE = "requirements-accurate.txt"
 PINS = {canonicalize_name(Requirement(line).name): line for line in lines("constraints.txt")}
 
 
@@ -34,3 +36,11 @@ def test_what_is_required_is_pinned_to_the_same_version(file: str) -> None:
         required = Requirement(line)
         pin = Requirement(PINS[canonicalize_name(required.name)])
         assert required.specifier == pin.specifier, line
+
+
+def test_what_the_accurate_engine_requires_is_pinned_exactly() -> None:
+    required = [Requirement(line) for line in lines(ACCURATE)]
+
+    assert {"rapidocr", "openvino"} <= {package.name for package in required}
+    assert all(re.fullmatch(r"==[\d.]+", str(package.specifier)) for package in required)
+    assert not {canonicalize_name(package.name) for package in required} & set(PINS)

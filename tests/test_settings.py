@@ -56,6 +56,9 @@ def manage(*arguments: str, **environ: str) -> "subprocess.CompletedProcess[str]
         ("RETRY_BACKOFF_SECONDS", "nan", "number"),
         ("RETRY_BACKOFF_SECONDS", "-1", "at least 0"),
         ("OCR_ENGINE", "magic wand", "tesserocr"),
+        ("OCR_ACCURATE", "always", "below:90"),
+        ("OCR_ACCURATE", "below:101", "below:90"),
+        ("OCR_ACCURATE_MEMORY_MB", "100", "at least 800"),
     ],
 )
 def test_a_bad_value_is_refused_by_name(load, name: str, value: str, hint: str):

@@ -80,7 +80,7 @@ def start(
     site_id: str, operator: Operator, *, first: Stage = Stage.FETCH, priority: int = Run.Priority.NORMAL
 ) -> Run:
     with transaction.atomic():
-        note = _record(flow.find_site(site_id), "start", operator, first=first)
+        note = record(flow.find_site(site_id), "start", operator, first=first)
         run = flow.start(site_id, first=first, priority=priority, by=operator.by)
         return _noted(note, run)
 
@@ -89,30 +89,30 @@ def restart(
     site_id: str, operator: Operator, *, first: Stage = Stage.FETCH, priority: int = Run.Priority.NORMAL
 ) -> Run:
     with transaction.atomic():
-        note = _record(flow.find_site(site_id), "restart", operator, first=first)
+        note = record(flow.find_site(site_id), "restart", operator, first=first)
         run = flow.restart(site_id, first=first, priority=priority, by=operator.by)
         return _noted(note, run)
 
 
 def cancel(site_id: str, operator: Operator) -> Run:
     with transaction.atomic():
-        note = _record(flow.find_site(site_id), "cancel", operator)
+        note = record(flow.find_site(site_id), "cancel", operator)
         return _noted(note, flow.cancel(site_id, by=operator.by, reason=operator.reason))
 
 
 def pause(site_id: str, operator: Operator) -> None:
     with transaction.atomic():
-        _record(flow.find_site(site_id), "pause", operator)
+        record(flow.find_site(site_id), "pause", operator)
         flow.pause(site_id, reason=operator.reason)
 
 
 def resume(site_id: str, operator: Operator) -> None:
     with transaction.atomic():
-        _record(flow.find_site(site_id), "resume", operator)
+        record(flow.find_site(site_id), "resume", operator)
         flow.resume(site_id)
 
 
-def _record(
+def record(
     site: Site, action: str, operator: Operator, document: Document | None = None, **details: Any
 ) -> Intervention:
     # A paused site stands still on purpose; pausing moves nothing; a start is what the next run is anyway.
@@ -155,7 +155,7 @@ def _unstick(site_id: str, suspect: Suspect | None, now: datetime, operator: Ope
     repair = repair_by_hand(suspect, now)
     if repair is None:
         raise Refused(f"{site_id} has moved by itself meanwhile")
-    _record(site, "unstick", operator, outcome=repair.outcome, did=repair.action)
+    record(site, "unstick", operator, outcome=repair.outcome, did=repair.action)
     return repair
 
 
@@ -188,7 +188,7 @@ def _retry_anew(site: Site, rows: QuerySet[DocumentState], operator: Operator) -
     if not failed:
         raise Refused(f"{site.pk}: nothing to try again")
     first = next(stage for stage in WORK_STAGES if stage in failed.values())
-    note = _record(site, "retry", operator, first=first, rows=len(failed))
+    note = record(site, "retry", operator, first=first, rows=len(failed))
     resets.count_retries(list(failed))
     run = _noted(note, flow.start(site.pk, first=first, by=operator.by))
     return Retried(site.pk, run.pk, len(failed), first, new_run=True)
@@ -201,7 +201,7 @@ def _retry_within(site: Site, run: Run, rows: QuerySet[DocumentState], operator:
     found = list(open_now.order_by("pk").values_list("pk", "pipeline", "status"))
     if not found:
         raise Refused(_why_not_now(site, run, rows))
-    note = _record(site, "retry", operator, rows=len(found), run=run.pk)
+    note = record(site, "retry", operator, rows=len(found), run=run.pk)
     try:
         # Ledger rows first, all of them, then the site: the order in which every job locks.
         resets.hasten(
@@ -238,7 +238,7 @@ def skip(document_id: int, operator: Operator) -> Document:
         document = Document.objects.select_related("site").get(pk=document_id)
         if document.skip_reason:
             raise Refused(f"{document} is skipped already ({document.skip_reason})")
-        _record(document.site, "skip", operator, document)
+        record(document.site, "skip", operator, document)
         row = DocumentState.objects.filter(
             document=document,
             run=document.site.run_id or 0,
@@ -264,6 +264,6 @@ def unskip(document_id: int, operator: Operator) -> Document:
             raise Refused(f"{document} is not skipped")
         if document.sha256 and not document.path:
             raise Refused(f"{document} is {document.skip_reason}, and has none of its own")
-        _record(document.site, "unskip", operator, document, was=document.skip_reason)
+        record(document.site, "unskip", operator, document, was=document.skip_reason)
         Document.objects.filter(pk=document.pk).update(skip_reason="")
     return document

@@ -6,6 +6,8 @@ from pipeline.stages.documents import document_of
 from pipeline.stages.shared_files import shared
 from pipeline.state.attempt import Attempt, Finished
 from pipeline.work import ocr
+from pipeline.work.ocr.again import Again, doubtful_pages
+from pipeline.work.ocr.engines import ACCURATE
 from sites.models import Document
 from sites.storage import SiteFiles
 
@@ -20,7 +22,7 @@ def run(attempt: Attempt) -> Finished:
         file,
         text_dir,
         languages=document.site.languages or "eng",
-        options=_ocr_options(),
+        options=ocr_options(),
         on_page=attempt.progress,
     )
     attempt.check()
@@ -40,12 +42,39 @@ def run(attempt: Attempt) -> Finished:
     return Finished(facts, record)
 
 
-def _ocr_options() -> ocr.OcrOptions:
+def read_again(document: Document, engine: str, below: float) -> Again | None:
+    """Have the doubtful pages of a document read by another engine; None: it has none."""
+    files = SiteFiles.of(document.site_id)
+    file, text_dir = files.file(document.path), files.text_dir(document.path)
+    with shared() as storage:
+        storage.pull(text_dir)
+    pages = doubtful_pages(text_dir, engine, below)
+    if not pages:
+        return None
+    with shared() as storage:
+        storage.pull(file)
+    again = ocr.read_again(
+        file, text_dir, pages, languages=document.site.languages or "eng", options=ocr_options(engine)
+    )
+    with shared() as storage:
+        storage.push(text_dir)
+    return again
+
+
+def ocr_options(engine: str = "") -> ocr.OcrOptions:
+    """The settings as the work knows them; for one engine where one is named."""
+    name = engine or settings.OCR_ENGINE
+    accurate_below = 0 if engine else settings.OCR_ACCURATE_BELOW
+    accurate = name == ACCURATE or accurate_below > 0
+    megabytes = settings.OCR_ACCURATE_MEMORY_MB if accurate else settings.OCR_MEMORY_MB
     return ocr.OcrOptions(
-        engine=settings.OCR_ENGINE,
+        engine=name,
         tesseract_cmd=settings.TESSERACT_CMD,
         tessdata=settings.TESSDATA_PREFIX,
-        memory_limit=settings.OCR_MEMORY_MB * 1024 * 1024,
+        # What narrowing saves Tesseract costs the accurate engine words.
+        squeeze=1.0 if name == ACCURATE else ocr.OcrOptions.squeeze,
+        accurate_below=accurate_below,
+        memory_limit=megabytes * 1024 * 1024,
         page_seconds=settings.OCR_PAGE_SECONDS,
         # A little before the queue's alarm, so that the pages in hand are kept.
         document_seconds=settings.JOB_LIMITS["ocr"] * 0.95,

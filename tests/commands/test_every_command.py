@@ -20,6 +20,7 @@ COMMANDS = {
     "migrate_stuck_sites": (),
     "pause_site": ("alameda.ca",),
     "pipeline_status": (),
+    "read_again": ("--site", "alameda.ca"),
     "reconcile": (),
     "resume_site": ("alameda.ca",),
     "retry_failed": (),

@@ -112,13 +112,13 @@ def test_a_retry_is_refused_while_the_coordinator_is_claimed(in_ocr):
 
 
 def test_a_claim_between_the_look_and_the_reset_rolls_the_reset_back(in_ocr, monkeypatch):
-    looked = interventions._record
+    looked = interventions.record
 
     def claimed_meanwhile(*arguments, **details):
         Site.objects.filter(pk=in_ocr.pk).update(coordinator_enqueued=True)
         return looked(*arguments, **details)
 
-    monkeypatch.setattr(interventions, "_record", claimed_meanwhile)
+    monkeypatch.setattr(interventions, "record", claimed_meanwhile)
     with pytest.raises(Refused, match="at this moment"):
         interventions.retry(in_ocr.pk, ANN)
     assert DocumentState.objects.filter(status=Status.FAILED_TERMINAL).count() == 1

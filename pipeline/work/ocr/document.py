@@ -40,16 +40,22 @@ def read_document(
         raise DocumentError(
             f"{file.name} has {size // MIB} MiB, more than the {limit} allowed", code="too_large"
         )
-    files = PageFiles(text_dir, {"sha256": digest_of(file), "languages": languages})
+    files = files_of(file, text_dir, languages)
     files.prepare()
-    reading = _Reading(
+    reading = DocumentReading(
         file, files, READERS[kind], languages, options, on_page, started + options.document_seconds
     )
     reading.run()
     return _sum_up(file, reading.pages.values(), reading.damage, time.monotonic() - started)
 
 
-class _Reading:
+def files_of(file: Path, text_dir: Path, languages: str) -> PageFiles:
+    return PageFiles(text_dir, {"sha256": digest_of(file), "languages": languages})
+
+
+class DocumentReading:
+    """Reads, in child processes, the pages of a document that its folder lacks."""
+
     def __init__(
         self,
         file: Path,
@@ -103,9 +109,9 @@ class _Reading:
         if "pages" in message:
             self.total, self.damage = message["pages"], message.get("damage", "")
         else:
-            self._keep(PageText(**message["page"]))
+            self.keep(PageText(**message["page"]))
 
-    def _keep(self, page: PageText) -> None:
+    def keep(self, page: PageText) -> None:
         self.files.write(page)
         self.pages[page.number] = page
         if self.on_page:
@@ -118,7 +124,7 @@ class _Reading:
         if last or not missing:
             where = f"page {missing[0]} of " if missing else ""
             raise DocumentError(f"{where}{self.file.name}: {death}", code=death.code)
-        self._keep(PageText(missing[0], "", FAILED, death.code))
+        self.keep(PageText(missing[0], "", FAILED, death.code))
 
     def _out_of_time(self, death: ChildDied) -> JobTimeout:
         """Worth another attempt when this one got further."""

@@ -26,6 +26,8 @@ class OcrOptions:
     squeeze: float = 0.85
     careful_dpi: int = 200
     doubtful: float = 82
+    # Pages that the first engine is less sure of are read by the accurate one, too; 0: none.
+    accurate_below: float = 0
     max_megapixels: float = 12
     memory_limit: int = 640 * MIB
     page_seconds: float = 120
@@ -51,6 +53,9 @@ class PageText:
     rotation: int = 0
     # What a page with hardly any text seems to be.
     looks: str = ""
+    # The further engine that was asked, and whether its reading is the one that stayed.
+    tried: str = ""
+    engine: str = ""
     words: list[Word] = field(default_factory=list)
 
 

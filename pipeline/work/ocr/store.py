@@ -61,11 +61,26 @@ class PageFiles:
                 pages[int(file.stem)] = PageText(**known | {"text": text, "words": []})
         return pages
 
+    def has_text_of(self, **wanted: Any) -> bool:
+        """Is what lies here the text of this very content?"""
+        found = _read(self.folder / MANIFEST) or {}
+        return all(found.get(name) == value for name, value in wanted.items())
+
+    def page(self, number: int) -> PageText | None:
+        """With its words."""
+        known, text = _read(self.folder / f"{number}.json"), self.folder / f"{number}.txt"
+        if known is None or not text.is_file():
+            return None
+        return PageText(**known | {"text": text.read_text(encoding="utf-8")})
+
     def write(self, page: PageText) -> None:
         """Provenance first: a page counts once its text is there."""
+        self.write_facts(page)
+        self._write(f"{page.number}.txt", page.text)
+
+    def write_facts(self, page: PageText) -> None:
         facts = {name: value for name, value in vars(page).items() if name != "text"}
         self._write(f"{page.number}.json", json.dumps(facts, ensure_ascii=False, separators=(",", ":")))
-        self._write(f"{page.number}.txt", page.text)
 
     def _write(self, name: str, content: str) -> None:
         unfinished = self.folder / f"{name}{UNFINISHED}"
@@ -74,6 +89,12 @@ class PageFiles:
             unfinished.replace(self.folder / name)
         finally:
             unfinished.unlink(missing_ok=True)
+
+
+def pages_in(folder: Path) -> list[PageText]:
+    """What is known of each page of a folder, without text and words; nothing of the old system's texts."""
+    records = ((file, _read(file)) for file in folder.glob("*.json") if file.stem.isdigit())
+    return [PageText(**known | {"text": "", "words": []}) for _, known in records if known]
 
 
 def _read(file: Path) -> dict[str, Any] | None:

@@ -39,7 +39,10 @@ Orienter = Callable[[Image.Image, int], int | None]
 BUILT_IN = {
     "tesserocr": "pipeline.work.ocr.engines.tesserocr_engine",
     "pytesseract": "pipeline.work.ocr.engines.pytesseract_engine",
+    "accurate": "pipeline.work.ocr.engines.rapid_engine",
 }
+ACCURATE = "accurate"
+TESSERACTS = ("tesserocr", "pytesseract")
 
 
 @lru_cache(maxsize=1)
@@ -57,7 +60,7 @@ def engine_for(setup: EngineSetup) -> Engine:
 def orienter_for(setup: EngineSetup) -> Orienter | None:
     """Tesseract's, whatever reads the text; None where its orientation model is not installed."""
     name = setup.options.engine
-    orienter: Orienter | None = _module(name if name in BUILT_IN else "auto").build_orienter(setup)
+    orienter: Orienter | None = _module(name if name in TESSERACTS else "auto").build_orienter(setup)
     return orienter
 
 

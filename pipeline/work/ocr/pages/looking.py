@@ -6,7 +6,15 @@ from itertools import accumulate
 import pypdfium2
 from PIL import Image
 
-from pipeline.work.ocr.engines import Engine, EngineSetup, Orienter, Recognition, engine_for, orienter_for
+from pipeline.work.ocr.engines import (
+    ACCURATE,
+    Engine,
+    EngineSetup,
+    Orienter,
+    Recognition,
+    engine_for,
+    orienter_for,
+)
 from pipeline.work.ocr.pages.appearance import looks_like
 from pipeline.work.ocr.pages.orientation import lines_run_down
 from pipeline.work.ocr.pages.pdf import Look, draw
@@ -31,6 +39,9 @@ class Seen:
     turn: int = 0
     # What it seems to be, where there is hardly text.
     looks: str = ""
+    # The further engine that was asked, and the one whose reading it is.
+    tried: str = ""
+    engine: str = ""
 
 
 class Looker:
@@ -40,6 +51,7 @@ class Looker:
         self._setup = setup
         self._options = setup.options
         self._engine: Engine | None = None
+        self._accurate: Engine | None = None
         self._orienter: Orienter | None = None
         self._orienter_sought = False
 
@@ -53,10 +65,21 @@ class Looker:
         if turn:
             image, dpi = self._draw(page, replace(look, turn=turn))
         seen = Seen(self._recognise(image, dpi), ink > MUCH, turn or 0)
-        if self._is_clear(seen):
+        if not self._is_clear(seen):
+            seen = self._again(page, seen, look, asked=turn is not None)
+            seen = replace(seen, looks=looks_like(image, seen.reading, ink))
+        return self._accurately(page, seen)
+
+    def _accurately(self, page: pypdfium2.PdfPage, seen: Seen) -> Seen:
+        """What the first engine doubts is read by the accurate one, too, and the better reading stays."""
+        if seen.reading is None or seen.reading.confidence >= self._options.accurate_below:
             return seen
-        seen = self._again(page, seen, look, asked=turn is not None)
-        return replace(seen, looks=looks_like(image, seen.reading, ink))
+        if self._accurate is None:
+            options = replace(self._options, engine=ACCURATE)
+            self._accurate = engine_for(replace(self._setup, options=options))
+        reading = self._accurate(*self._draw(page, Look(self._options.dpi, turn=seen.turn)))
+        other = replace(seen, reading=reading, tried=ACCURATE, engine=ACCURATE)
+        return other if _sure_letters(other) > _sure_letters(seen) else replace(seen, tried=ACCURATE)
 
     def _again(self, page: pypdfium2.PdfPage, seen: Seen, look: Look, *, asked: bool) -> Seen:
         """Is it upside down? Is it small print? The better of the readings stays."""
@@ -87,7 +110,9 @@ class Looker:
     def _recognise(self, image: Image.Image, dpi: int) -> Recognition:
         if self._engine is None:
             self._engine = engine_for(self._setup)
-        return self._engine(without_grain(image), dpi)
+        # The accurate engine was taught on paper as it is.
+        clean = image if self._options.engine == ACCURATE else without_grain(image)
+        return self._engine(clean, dpi)
 
     def _is_clear(self, seen: Seen) -> bool:
         return seen.reading is not None and seen.reading.confidence >= self._options.doubtful

@@ -93,6 +93,8 @@ class Reader:
             ink=seen.ink,
             rotation=seen.turn,
             looks=seen.looks,
+            tried=seen.tried,
+            engine=seen.engine,
             words=turned_back(seen.reading.words, seen.turn),
         )
         return self._saner(read, layer) if is_word_salad(text) else read
