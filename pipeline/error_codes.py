@@ -79,6 +79,12 @@ _TABLE = (
         Again.NEXT_RUN,
         "Restore it, or retry from fetch.",
     ),
+    (
+        "changed_file",
+        "The file is another than the one whose text is there.",
+        Again.NO,
+        "Let the site run again, which reads it.",
+    ),
     ("empty_file", "The file has no content.", Again.NO, _OPEN),
     ("not_a_pdf", "It is something else under a PDF's name: an error page, an office file.", Again.NO, _OPEN),
     ("encrypted", "It needs a password to open.", Again.NO, _OPEN),
