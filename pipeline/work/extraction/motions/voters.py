@@ -56,32 +56,32 @@ def rest_of_line(text: str, position: int) -> str:
 
 def after(text: str, start: int, until: int) -> Span:
     """A list of voters ends with its sentence, at the next answer (`until`), or with its line."""
-    window = text[start : start + REACH]
+    window = text[start : min(start + REACH, until)]
     opened = IN_BRACKETS.match(window) if "(" in window[:12] else None
     if opened:
         begin = window.index("(", opened.end(1) if opened.group(1) else 0) + 1
         closed = window.find(")", begin)
         return Span(start + begin, start + (closed if closed > 0 else len(window)))
-    ends = [end for end in (window.find("]"), window.find("\f"), until - start) if end >= 0]
-    stop = min(ends, default=len(window))
-    return Span(start, start + (_column_end(window, stop) or _end(window, stop)))
+    ends = [end for end in (window.find("]"), window.find("\f")) if end >= 0]
+    window = window[: min(ends, default=len(window))]
+    return Span(start, start + (_column_end(window) or _end(window)))
 
 
-def _end(window: str, stop: int) -> int:
+def _end(window: str) -> int:
     position, lines = 0, window.splitlines(keepends=True)
     for line, below in pairwise([*lines, ""]):
         end = _list_end(line)
-        if end is not None or position + len(line) >= stop:
-            return min(stop, position + (len(line) if end is None else end))
+        if end is not None:
+            return position + end
         position += len(line)
         if not _goes_on(window[:position], line, below):
             break
-    return min(position, stop)
+    return position
 
 
-def _column_end(window: str, stop: int) -> int | None:
+def _column_end(window: str) -> int | None:
     """A name a line below the label, as many as were counted, or down to the next label or a blank line."""
-    beside, *below = window[:stop].splitlines(keepends=True) or [""]
+    beside, *below = window.splitlines(keepends=True) or [""]
     counted = ONLY_COUNT.match(beside)
     if not below or not counted:
         return None
