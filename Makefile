@@ -4,10 +4,10 @@ SHELL := /bin/sh
 BIN := .venv/bin
 STAMP := .venv/.installed
 # Private ones whatever the environment says: the tests empty their queue and the demo fills its own.
-PRIVATE := env -u DATABASE_URL -u REDIS_URL -u STORAGE_DIR -u DEPLOY_DIR
+PRIVATE := env -u DATABASE_URL -u REDIS_URL -u STORAGE_DIR -u DEPLOY_DIR CLERK_ENV_FILE=
 WITH_SERVICES := $(PRIVATE) scripts/with-services
 # For commands that only load the settings.
-QUIET_SETTINGS := DEBUG=1 DATABASE_URL=sqlite://:memory:
+QUIET_SETTINGS := CLERK_ENV_FILE= DEBUG=1 DATABASE_URL=sqlite://:memory:
 
 .DEFAULT_GOAL := help
 .PHONY: help env browser demo legacy-demo test lint bench chaos clean

@@ -1,18 +1,27 @@
 """Every setting of Clerk, read from the environment once; a bad value stops the start with its name."""
 
+import contextlib
 import logging
 import math
 import os
 import sys
 import zoneinfo
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import dj_database_url
 import structlog
+from csp.constants import NONE, SELF, UNSAFE_INLINE
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.utils import get_random_secret_key
+
+from clerk_project import environment
+from pipeline import redaction
+
+environment.load(os.environ)
+redaction.remember(os.environ)
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
@@ -22,10 +31,17 @@ def env(name: str, default: str = "") -> str:
     return os.environ.get(name, default).strip()
 
 
+def redacted(value: str) -> str:
+    """A value in a message: somebody may have pasted an address with a password into the wrong line."""
+    return redaction.redact(repr(value))
+
+
 def envbool(name: str, default: bool = False) -> bool:
     value = env(name, str(default)).lower()
     if value not in TRUE | FALSE:
-        raise ImproperlyConfigured(f"{name}={value!r}: expected one of 1, 0, true, false, yes, no, on, off")
+        raise ImproperlyConfigured(
+            f"{name}={redacted(value)}: expected one of 1, 0, true, false, yes, no, on, off"
+        )
     return value in TRUE
 
 
@@ -34,11 +50,11 @@ def envnumber(name: str, default: float, least: float = 0) -> float:
     try:
         number = float(value)
     except ValueError as error:
-        raise ImproperlyConfigured(f"{name}={value!r}: expected a number") from error
+        raise ImproperlyConfigured(f"{name}={redacted(value)}: expected a number") from error
     if not math.isfinite(number):
-        raise ImproperlyConfigured(f"{name}={value!r}: expected a number")
+        raise ImproperlyConfigured(f"{name}={redacted(value)}: expected a number")
     if number < least:
-        raise ImproperlyConfigured(f"{name}={value!r}: expected at least {least:g}")
+        raise ImproperlyConfigured(f"{name}={redacted(value)}: expected at least {least:g}")
     return number
 
 
@@ -61,7 +77,7 @@ def envpath(name: str, default: Path) -> Path:
 def envchoice(name: str, default: str, choices: tuple[str, ...]) -> str:
     value = env(name, default)
     if value not in choices:
-        raise ImproperlyConfigured(f"{name}={value!r}: expected one of {', '.join(choices)}")
+        raise ImproperlyConfigured(f"{name}={redacted(value)}: expected one of {', '.join(choices)}")
     return value
 
 
@@ -75,6 +91,11 @@ if not SECRET_KEY:
             "SECRET_KEY is not set; set it to a long random text (or DEBUG=1 to try things out)"
         )
     SECRET_KEY = get_random_secret_key()
+elif not DEBUG and (len(SECRET_KEY) < 32 or len(set(SECRET_KEY)) < 10):
+    # Sessions are signed with it: who guesses it is whoever they like to be.
+    raise ImproperlyConfigured(
+        "SECRET_KEY is too easy to guess; expected 32 characters or more, as `openssl rand -base64 48` prints"
+    )
 
 ALLOWED_HOSTS = envlist("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = envlist("CSRF_TRUSTED_ORIGINS")
@@ -88,6 +109,8 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
+    "axes",
+    "csp",
     "django_htmx",
     "django_rq",
     "ninja",
@@ -98,6 +121,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "records.api.cors.Cors",
     "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -106,6 +130,8 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    # Last, as it asks for: it turns the answer to one guess too many into a refusal.
+    "axes.middleware.AxesMiddleware",
 ]
 ROOT_URLCONF = "clerk_project.urls"
 WSGI_APPLICATION = "clerk_project.wsgi.application"
@@ -128,9 +154,11 @@ FORMAT_MODULE_PATH = "clerk_project.formats"
 USE_TZ = True
 TIME_ZONE = env("TIME_ZONE", "UTC")
 if TIME_ZONE not in zoneinfo.available_timezones():
-    raise ImproperlyConfigured(f"TIME_ZONE={TIME_ZONE!r}: expected a name such as America/New_York")
+    raise ImproperlyConfigured(f"TIME_ZONE={redacted(TIME_ZONE)}: expected a name such as America/New_York")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 LOGIN_URL = "admin:login"
+# Django's own hides keys and passwords in error pages; addresses have them too.
+DEFAULT_EXCEPTION_REPORTER_FILTER = "clerk_project.error_pages.Filter"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in (
@@ -140,6 +168,33 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+
+# Who guesses a password this often, from one address for one name, is locked out for a while; it is logged.
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
+AXES_FAILURE_LIMIT = envint("LOGIN_ATTEMPTS", 10, 1)
+AXES_COOLOFF_TIME = timedelta(minutes=envint("LOGIN_LOCK_MINUTES", 15, 1))
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_RESET_ON_SUCCESS = True
+AXES_VERBOSE = False
+# The log says who guessed, and for whom. The password that was tried is never written.
+AXES_SENSITIVE_PARAMETERS: list[str] = []
+
+# No script but our own files'. django-rq's pages have a policy of their own (pipeline/dashboard/views.py).
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "script-src": [SELF],
+        "style-src": [SELF, UNSAFE_INLINE],
+        "img-src": [SELF, "data:"],
+        "object-src": [NONE],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    }
+}
 
 STATIC_URL = "static/"
 STATIC_ROOT = envpath("STATIC_ROOT", BASE_DIR / "staticfiles")
@@ -164,6 +219,19 @@ if not DEBUG:
 # ---- Database ---------------------------------------------------------------------------------------
 
 
+def _keep_private(database: Path) -> None:
+    """Nobody but its owner reads it: it holds sessions, password hashes and the keys of webhooks.
+
+    SQLite gives its log and its shared memory the mode of the database itself.
+    """
+    if str(database) == ":memory:":
+        return
+    database.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(PermissionError):  # another user's: its owner sees to it
+        os.close(os.open(database, os.O_CREAT | os.O_RDONLY, 0o600))
+        database.chmod(database.stat().st_mode & 0o770)
+
+
 def _database() -> dict[str, Any]:
     url = env("DATABASE_URL") or f"sqlite:///{BASE_DIR / 'var' / 'clerk.sqlite3'}"
     try:
@@ -174,7 +242,7 @@ def _database() -> dict[str, Any]:
             "DATABASE_URL: expected postgres://user:password@host/name or sqlite:////path/to/file"
         ) from error
     if config["ENGINE"] == "django.db.backends.sqlite3":
-        Path(config["NAME"]).parent.mkdir(parents=True, exist_ok=True)
+        _keep_private(Path(config["NAME"]))
         # A file, not memory: the tests' worker processes must see it too.
         config["TEST"] = {"NAME": f"{config['NAME']}.test"}
         # IMMEDIATE takes the write lock when the transaction opens, so that writers queue instead of failing.
@@ -197,7 +265,8 @@ DATABASES = {"default": _database()}
 
 REDIS_URL = env("REDIS_URL", "redis://127.0.0.1:6379/0")
 if urlsplit(REDIS_URL).scheme not in {"redis", "rediss", "unix"}:
-    raise ImproperlyConfigured(f"REDIS_URL={REDIS_URL!r}: expected redis://, rediss:// or unix://")
+    # The value itself may hold a password, here and below.
+    raise ImproperlyConfigured("REDIS_URL: expected redis://, rediss:// or unix://")
 
 # Seconds a job may take. A job that hits its limit is a failure of its document, with the code `timeout`.
 JOB_LIMITS = {
@@ -210,7 +279,12 @@ JOB_LIMITS = {
 }
 # `high` carries the coordinators; each other queue carries the jobs of its stage.
 RQ_QUEUES = {
-    queue: {"URL": REDIS_URL, "DEFAULT_TIMEOUT": JOB_LIMITS[limit], "DEFAULT_RESULT_TTL": 3600}
+    queue: {
+        "URL": REDIS_URL,
+        "DEFAULT_TIMEOUT": JOB_LIMITS[limit],
+        "DEFAULT_RESULT_TTL": 3600,
+        "SERIALIZER": "json",
+    }
     for queue, limit in {
         "high": "coordinator",
         "fetch": "fetch",
@@ -221,6 +295,8 @@ RQ_QUEUES = {
     }.items()
 }
 RQ = {"WORKER_CLASS": "pipeline.workers.worker.PipelineWorker"}
+# Functions beside Clerk's own that workers may run: `package.module.function`, or `package.module.*`.
+QUEUE_FUNCTIONS = envlist("QUEUE_FUNCTIONS")
 # The queue pages are mounted by clerk_project/urls.py, behind a permission; these would only ask for staff.
 RQ_SHOW_ADMIN_LINK = False
 
@@ -230,7 +306,7 @@ STORAGE_DIR = envpath("STORAGE_DIR", BASE_DIR / "var" / "storage")
 # Where machines share what is in STORAGE_DIR, such as s3://bucket/prefix. Empty: this folder is all.
 STORAGE_URL = env("STORAGE_URL")
 if STORAGE_URL and urlsplit(STORAGE_URL).scheme != "s3":
-    raise ImproperlyConfigured(f"STORAGE_URL={STORAGE_URL!r}: expected s3://bucket/prefix")
+    raise ImproperlyConfigured("STORAGE_URL: expected s3://bucket/prefix")
 DEPLOY_DIR = envpath("DEPLOY_DIR", BASE_DIR / "var" / "deployed")
 # Where databases are published, in order. Empty: in DEPLOY_DIR.
 DEPLOY_TARGETS = envlist("DEPLOY_TARGETS")
@@ -261,7 +337,7 @@ FETCH_USER_AGENT = env("FETCH_USER_AGENT", "Clerk/1.0 (civic records archive)")
 OCR_ENGINE = env("OCR_ENGINE", "auto") or "auto"
 if not OCR_ENGINE.replace("-", "_").isidentifier():
     raise ImproperlyConfigured(
-        f"OCR_ENGINE={OCR_ENGINE!r}: expected auto, tesserocr, pytesseract, accurate or a plug-in's name"
+        f"OCR_ENGINE={redacted(OCR_ENGINE)}: expected auto, tesserocr, pytesseract, accurate or a plug-in's name"
     )
 TESSERACT_CMD = env("TESSERACT_CMD") or None
 TESSDATA_PREFIX = env("TESSDATA_PREFIX") or None
@@ -272,7 +348,7 @@ OCR_ACCURATE_BELOW = 0
 if OCR_ACCURATE:
     _policy, _, _percent = OCR_ACCURATE.partition(":")
     if _policy != "below" or not _percent.isdecimal() or not 1 <= int(_percent) <= 100:
-        raise ImproperlyConfigured(f"OCR_ACCURATE={OCR_ACCURATE!r}: expected below:PERCENT, as in below:90")
+        raise ImproperlyConfigured(f"OCR_ACCURATE={redacted(OCR_ACCURATE)}: expected below:PERCENT, as in below:90")
     OCR_ACCURATE_BELOW = int(_percent)
 OCR_ACCURATE_MEMORY_MB = envint("OCR_ACCURATE_MEMORY_MB", 1536, 800)
 OCR_PAGE_SECONDS = envnumber("OCR_PAGE_SECONDS", 120, 1)
@@ -314,8 +390,14 @@ _renderer: Any = (
     if LOG_FORMAT == "json"
     else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
 )
+
+
+def _rendered(logger: Any, method: str, event: Any) -> str:
+    return redaction.redact(_renderer(logger, method, event))
+
+
 structlog.configure(
-    processors=[*_shared, _renderer],
+    processors=[*_shared, _rendered],
     wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, LOG_LEVEL)),
     # Standard error: what a command prints for a person or a machine stays clean.
     logger_factory=structlog.PrintLoggerFactory(sys.stderr),
@@ -327,7 +409,7 @@ LOGGING = {
     "formatters": {
         "clerk": {
             "()": structlog.stdlib.ProcessorFormatter,
-            "processor": _renderer,
+            "processor": _rendered,
             "foreign_pre_chain": _shared,
         }
     },

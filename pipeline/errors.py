@@ -3,6 +3,8 @@
 import errno
 from dataclasses import dataclass
 
+from pipeline.redaction import redact
+
 
 class PipelineError(Exception):
     """An expected failure of a job. `code` is stable and is what operators filter by."""
@@ -76,7 +78,7 @@ def storable(text: str) -> str:
 
 def describe(error: BaseException) -> Failure:
     """Any exception as a ledger entry. Unclassified ones are retryable: they are bugs or passing trouble."""
-    message = storable(f"{type(error).__name__}: {error}")[:500]
+    message = storable(redact(f"{type(error).__name__}: {error}"))[:500]
     if isinstance(error, PipelineError):
         return Failure(error.code, message, error.retryable, error.retry_after)
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):

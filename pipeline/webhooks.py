@@ -14,6 +14,7 @@ from redis.exceptions import RedisError
 
 from pipeline.errors import PipelineError
 from pipeline.models import Run, Webhook, WebhookDelivery
+from pipeline.redaction import redact
 from pipeline.work import webhook
 from sites.models import Site
 from sites.stages import WORK_STAGES
@@ -93,7 +94,7 @@ def deliver(delivery_id: int) -> None:
             _message(delivery), timestamp=int(time.time()), timeout=settings.WEBHOOK_TIMEOUT_SECONDS
         )
     except PipelineError as error:
-        _failed(delivery, str(error))
+        _failed(delivery, redact(str(error)))
     else:
         _finish(
             delivery,
@@ -101,7 +102,9 @@ def deliver(delivery_id: int) -> None:
             delivered_at=timezone.now(),
             answer=str(answered),
         )
-    log.info("webhook", site=delivery.payload["site"], url=delivery.webhook.url, outcome=delivery.status)
+    log.info(
+        "webhook", site=delivery.payload["site"], url=redact(delivery.webhook.url), outcome=delivery.status
+    )
 
 
 def _message(delivery: WebhookDelivery) -> webhook.Message:

@@ -2,10 +2,12 @@
 
 from datetime import datetime, timedelta
 
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from sites.keys import validate_key
 from sites.stages import Progress, Stage
 
 STUCK_AFTER = timedelta(hours=2)
@@ -121,6 +123,14 @@ class Site(models.Model):
 
     def __str__(self) -> str:
         return self.subdomain
+
+    def clean(self) -> None:
+        """Where somebody types a new key: it cannot be changed later. What a database has stays as it is."""
+        if self._state.adding:
+            try:
+                validate_key(self.subdomain)
+            except ValidationError as error:
+                raise ValidationError({"subdomain": error}) from error
 
     def progress(self, stage: str) -> Progress:
         return Progress(*(getattr(self, f"{stage}_{part}") for part in ("total", "completed", "failed")))

@@ -12,6 +12,8 @@ from typing import Protocol
 from django.conf import settings
 
 AGENDAS = "_agendas"
+# Bytes in a name, on every file system that Clerk may meet.
+LONGEST_NAME = 255
 LONGEST_NAME = 200
 # By name, so that its library may be absent where nobody uses it.
 S3_SHARE = "sites.storage_s3:S3Share.of"
@@ -52,6 +54,10 @@ def _share(url: str, root: Path) -> Share:
     return shared
 
 
+def _is_too_long(name: str) -> bool:
+    return len(name.encode()) > LONGEST_NAME
+
+
 def folder_name(body: str) -> str:
     """A meeting body's name as one safe folder: `Parks & Recreation Board` -> `ParksRecreationBoard`."""
     words = re.findall(r"\w+", body, re.UNICODE)
@@ -67,8 +73,8 @@ class SiteFiles:
     @classmethod
     def of(cls, site_id: str) -> "SiteFiles":
         root = Path(settings.STORAGE_DIR) / site_id
-        if not re.fullmatch(r"[\w][\w.-]*", site_id):
-            raise ValueError(f"{site_id!r} cannot be the name of a site's folder")
+        if not re.fullmatch(r"[\w][\w.-]*", site_id) or _is_too_long(site_id):
+            raise ValueError(f"{site_id[:LONGEST_NAME]!r} cannot be the name of a site's folder")
         return cls(root)
 
     def file(self, path: str) -> Path:
@@ -76,6 +82,8 @@ class SiteFiles:
         pure = PurePosixPath(path)
         if pure.is_absolute() or ".." in pure.parts or not pure.parts:
             raise ValueError(f"{path!r} leaves the site's storage")
+        if any(map(_is_too_long, pure.parts)):
+            raise ValueError(f"{path[:LONGEST_NAME]!r}… has a name that is too long for a file")
         return self.root / pure
 
     def text_dir(self, path: str) -> Path:

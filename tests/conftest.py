@@ -15,6 +15,7 @@ from rq.registry import ScheduledJobRegistry
 from pipeline import order
 from pipeline.models import DocumentState, Run, Status
 from pipeline.state.counters import ledger_counts
+from pipeline.workers.doors import AllowedJob, serializer
 from pipeline.workers.worker import PipelineWorker
 from sites.models import Document, Site, Source
 from sites.stages import WORK_STAGES, Progress
@@ -40,10 +41,11 @@ def empty_queues() -> Iterator[None]:
 
 
 @pytest.fixture
-def trivial_jobs(monkeypatch) -> None:
+def trivial_jobs(monkeypatch, settings) -> None:
     """The real flow with jobs that do next to nothing."""
     for stage, step in trivial.STEPS.items():
         monkeypatch.setitem(order.STEPS, stage, step)
+    settings.QUEUE_FUNCTIONS = [trivial.FUNCTIONS]
 
 
 @pytest.fixture
@@ -102,7 +104,11 @@ class DeafWorker:
     def subscribe(self) -> None: ...
 
 
-class WorkerHere(DeafWorker, SimpleWorker): ...
+class WorkerHere(DeafWorker, SimpleWorker):
+    """Through the same doors as the product's workers, which fork."""
+
+    def __init__(self, *args, **kwargs) -> None:
+        super().__init__(*args, **kwargs | {"job_class": AllowedJob, "serializer": serializer})
 
 
 class ForkingWorker(DeafWorker, PipelineWorker): ...

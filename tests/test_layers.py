@@ -15,13 +15,14 @@ OURS = ("sites", "pipeline", "records", "clerk_project")
 # which Python refuses itself. A module belongs to the longest name here that begins its own.
 ARROWS: dict[str, tuple[str, ...]] = {
     "sites": (),
-    "pipeline.errors": (),
+    "pipeline.redaction": (),
+    "pipeline.errors": ("pipeline.redaction",),
     "pipeline.error_codes": (),
     "pipeline.indexes": (),
     "pipeline.permissions": (),
     "pipeline.work": ("pipeline.errors",),
     "pipeline.models": ("sites", "pipeline.indexes"),
-    "pipeline.queue": (),
+    "pipeline.queue": ("pipeline.redaction",),
     "pipeline.state": ("sites", "pipeline.errors", "pipeline.models"),
     "pipeline.order": ("sites",),
     "pipeline.webhooks": (
@@ -29,9 +30,11 @@ ARROWS: dict[str, tuple[str, ...]] = {
         "pipeline.errors",
         "pipeline.models",
         "pipeline.queue",
+        "pipeline.redaction",
         "pipeline.work.webhook",
     ),
     "pipeline.stages": (
+        "pipeline.redaction",
         "sites",
         "pipeline.errors",
         "pipeline.models",
@@ -63,6 +66,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
         "pipeline.webhooks",
     ),
     "pipeline.reconcile": (
+        "pipeline.redaction",
         *("sites", "pipeline.errors", "pipeline.models", "pipeline.queue", "pipeline.state", "pipeline.flow"),
         "pipeline.webhooks",
     ),
@@ -76,7 +80,13 @@ ARROWS: dict[str, tuple[str, ...]] = {
         ),
     ),
     "pipeline.takeover": ("sites", "pipeline.errors", "pipeline.models", "pipeline.state", "pipeline.queue"),
-    "pipeline.workers": ("sites", "pipeline.jobs", "pipeline.queue", "pipeline.work.ocr"),
+    "pipeline.workers": (
+        "sites",
+        "pipeline.jobs",
+        "pipeline.queue",
+        "pipeline.redaction",
+        "pipeline.work.ocr",
+    ),
     "pipeline.reports": (
         *(
             "sites",

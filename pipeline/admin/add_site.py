@@ -12,6 +12,7 @@ from pipeline.errors import PipelineError
 from pipeline.operations import add_site
 from pipeline.operations.add_site import Preview
 from pipeline.work.fetch.registry import fetcher_class
+from sites.keys import validate_key
 
 
 class AddressForm(forms.Form):
@@ -25,8 +26,10 @@ class AddressForm(forms.Form):
 
 
 class SaveForm(forms.Form):
-    subdomain = forms.RegexField(
-        add_site.SUBDOMAIN, label="Key of the site", help_text="e.g. alameda.ca; it cannot be changed later"
+    subdomain = forms.CharField(
+        label="Key of the site",
+        help_text="e.g. alameda.ca; it cannot be changed later",
+        validators=[validate_key],
     )
     name = forms.CharField(required=False)
     kind = forms.CharField(required=False, help_text="city, county, school board …")

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
+from csp.constants import UNSAFE_INLINE
+from csp.decorators import csp_update
 from django.contrib import admin
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
@@ -37,6 +39,10 @@ def staff(view: View) -> View:
     return wrapper
 
 
+# django-rq's templates have their scripts between the tags of a page.
+scripted: Any = csp_update({"script-src": [UNSAFE_INLINE]})
+
+
 def queue_page(view: View) -> View:
     """The queue's own pages: to look for those who may look, to act for those who may act."""
 
@@ -46,7 +52,8 @@ def queue_page(view: View) -> View:
             raise PermissionDenied
         return staff(view)(request, *args, **kwargs)
 
-    return wrapper
+    page: View = scripted(wrapper)
+    return page
 
 
 @never_cache

@@ -20,13 +20,13 @@ from pipeline.work.fetch.gate import LocalGate
 from pipeline.work.fetch.listing import Span, take
 from pipeline.work.fetch.refs import DocRef
 from pipeline.work.fetch.registry import build, fetcher_class
+from sites.keys import LONGEST, RULE, is_key
 from sites.models import Site, Source
 
 # Below this a platform that lists nothing is only a guess.
 SURE = 0.6
 # Each preview costs requests: a page that links to twenty views is shown with the likeliest.
 MOST = 6
-SUBDOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
 _OWN_DOMAIN = re.compile(r"^(?:www\.|meetings\.|agendas?\.|records\.)|\.(?:com|org|net|gov|us|info|city)$")
 
 
@@ -108,10 +108,8 @@ def chosen(previews: Sequence[Preview], every: bool = False) -> list[Preview]:
 
 def create(subdomain: str, previews: Sequence[Preview], **site_values: Any) -> Created:
     """The site, unless it is there already, and a source for each preview that it lacks."""
-    if not SUBDOMAIN.fullmatch(subdomain):
-        raise StageError(
-            f"{subdomain!r} cannot name a site: small letters, digits, dots, hyphens", code="bad_name"
-        )
+    if not is_key(subdomain):
+        raise StageError(f"{subdomain[:LONGEST]!r} cannot name a site: {RULE}", code="bad_name")
     values = {name: value for name, value in site_values.items() if value not in (None, "")}
     try:
         with transaction.atomic():

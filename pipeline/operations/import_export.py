@@ -11,8 +11,8 @@ from typing import Any
 from django.db import transaction
 
 from pipeline.errors import PipelineError
-from pipeline.operations.add_site import SUBDOMAIN
 from pipeline.work.fetch.registry import fetcher_class
+from sites.keys import is_key
 from sites.models import Site, Source
 
 SITE_FIELDS = (
@@ -169,7 +169,7 @@ def _again(name: str, seen: set[str]) -> bool:
 
 
 def _problems_of(record: Record) -> Iterator[str]:
-    if not SUBDOMAIN.fullmatch(record.subdomain):
+    if not is_key(record.subdomain):
         yield f"{record.subdomain!r} cannot name a site: small letters, digits, dots, hyphens"
     year = record.values.get("start_year")
     if year not in (None, ""):

@@ -23,6 +23,7 @@ from rq.utils import str_to_date
 from rq.worker_registration import REDIS_WORKER_KEYS
 
 from pipeline.queue.sending import COORDINATOR_QUEUE, QueueUnavailable
+from pipeline.redaction import redact
 
 # A worker calls in every 30 seconds, busy or idle.
 SILENT_AFTER = timedelta(minutes=2)
@@ -79,7 +80,7 @@ def read_workforce() -> Workforce:
     try:
         return _read(django_rq.get_connection(COORDINATOR_QUEUE))
     except RedisError as error:
-        return Workforce(error=f"Redis does not answer: {error}")
+        return Workforce(error=f"Redis does not answer: {redact(str(error))}")
 
 
 def live_job_ids(now: datetime, grace: timedelta) -> set[str]:
@@ -100,7 +101,7 @@ def live_job_ids(now: datetime, grace: timedelta) -> set[str]:
                 pipe.zrange(DeferredJobRegistry(queue=queue).key, 0, -1)
             found = pipe.execute()
     except RedisError as error:
-        raise QueueUnavailable(f"Redis at {settings.REDIS_URL} does not answer ({error})") from error
+        raise QueueUnavailable(redact(f"Redis at {settings.REDIS_URL} does not answer ({error})")) from error
     # A started job is kept as `job:execution`; none of our ids has a colon.
     return {entry.decode().partition(":")[0] for entries in found for entry in entries}
 

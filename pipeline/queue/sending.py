@@ -11,6 +11,8 @@ from django.utils import timezone
 from redis.exceptions import RedisError
 from rq import Queue, Retry
 
+from pipeline.redaction import redact
+
 log = structlog.get_logger()
 
 COORDINATOR_QUEUE = "high"
@@ -61,7 +63,7 @@ def check() -> None:
         django_rq.get_connection(COORDINATOR_QUEUE).ping()
     except RedisError as error:
         raise QueueUnavailable(
-            f"Redis at {settings.REDIS_URL} does not answer ({error}); nothing was started"
+            redact(f"Redis at {settings.REDIS_URL} does not answer ({error}); nothing was started")
         ) from error
 
 

@@ -16,6 +16,7 @@ from pipeline.queue.sending import QueueUnavailable
 from pipeline.reconcile import find, lock
 from pipeline.reconcile.find import Suspect
 from pipeline.reconcile.repair import ERROR, GIVEN_UP, RECOVERED, Repair, plan, repair_site
+from pipeline.redaction import redact
 from pipeline.state.repair import end_abandoned_attempts
 from sites.models import STUCK_AFTER
 
@@ -109,7 +110,7 @@ def _looking() -> Iterator[None]:
     except QueueUnavailable as error:
         raise CouldNotLook(str(error)) from error
     except (OperationalError, InterfaceError) as error:
-        raise CouldNotLook(f"the database does not answer ({error})") from error
+        raise CouldNotLook(redact(f"the database does not answer ({error})")) from error
 
 
 def _repair(suspect: Suspect, threshold: timedelta) -> Repair | None:
@@ -119,7 +120,7 @@ def _repair(suspect: Suspect, threshold: timedelta) -> Repair | None:
         return repair_site(suspect, timezone.now(), threshold)
     except (OperationalError, InterfaceError) as error:
         if not connection.is_usable():
-            raise CouldNotLook(f"the database went away ({error})") from error
+            raise CouldNotLook(redact(f"the database went away ({error})")) from error
         return _failed(suspect, error)
     except Exception as error:
         log.exception("repair failed", site=site.pk, stage=site.current_stage)
@@ -127,7 +128,7 @@ def _repair(suspect: Suspect, threshold: timedelta) -> Repair | None:
 
 
 def _failed(suspect: Suspect, error: Exception) -> Repair:
-    message = f"{type(error).__name__}: {error}"[:500]
+    message = redact(f"{type(error).__name__}: {error}")[:500]
     return Repair(suspect.site.pk, suspect.site.current_stage or "", message, ERROR)
 
 
@@ -139,7 +140,7 @@ def _close(record: ReconcileRun, done: list[Repair], error: str) -> None:
             found=result.found,
             recovered=result.recovered,
             given_up=result.given_up,
-            error=error,
+            error=redact(error),
             repairs=[repair.as_json() for repair in done],
         )
     except DatabaseError:

@@ -12,6 +12,7 @@ import django_rq
 from django.conf import settings
 
 from pipeline.errors import PipelineError, StageError
+from pipeline.redaction import redact
 from pipeline.stages import documents
 from pipeline.stages.identity import learn_contents, path_for, settle
 from pipeline.stages.shared_files import shared
@@ -129,7 +130,7 @@ def _trouble_noted(source: Source, client: Client) -> Iterator[None]:
     try:
         yield
     except PipelineError as error:
-        warning = f"{type(error).__name__}: {error}"
+        warning = redact(f"{type(error).__name__}: {error}")
         if error.code in MOVED:
             warning = _complaint(source, client, warning)
         Source.objects.filter(pk=source.pk).update(warning=warning[:500])

@@ -15,7 +15,9 @@ from rq.scheduler import RQScheduler
 
 # Loaded here once, before the fork, and not in every job's process anew.
 import pipeline.jobs  # noqa: F401
+from pipeline.redaction import redact
 from pipeline.work.ocr.process.parent import keep_warm, let_cool
+from pipeline.workers.doors import AllowedJob, serializer
 from sites.stages import Stage
 
 MAINTENANCE_SECONDS = 60
@@ -38,7 +40,8 @@ class PipelineWorker(Worker):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("maintenance_interval", MAINTENANCE_SECONDS)
-        super().__init__(*args, **kwargs)
+        # Whatever Redis holds, a worker reads only plain data from it, and runs only what is allowed.
+        super().__init__(*args, **kwargs | {"job_class": AllowedJob, "serializer": serializer})
 
     @property
     def dequeue_timeout(self) -> int:
@@ -56,6 +59,12 @@ class PipelineWorker(Worker):
         if self._stop_requested:
             raise StopRequested
         return super().should_run_maintenance_tasks
+
+    def handle_job_failure(
+        self, job: Job, queue: Queue, started_job_registry: Any = None, exc_string: str = ""
+    ) -> None:
+        """The traceback goes to Redis, and from there to the pages of the queues."""
+        super().handle_job_failure(job, queue, started_job_registry, redact(exc_string))
 
     def work(self, *args: Any, **kwargs: Any) -> bool:
         try:
@@ -76,6 +85,9 @@ class PipelineWorker(Worker):
 
 class PipelineScheduler(RQScheduler):
     """Enqueues the retries whose time has come, in a process of its own; soon takes over from a dead one."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs | {"serializer": serializer})
 
     @property
     def should_reacquire_locks(self) -> bool:

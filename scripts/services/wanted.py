@@ -42,6 +42,8 @@ def resolve(wanted: Wanted, folder: Path, janitor: Janitor, environ: Mapping[str
         resolved.environ["REDIS_URL"] = redis_url(folder)
     if not environ.get("TESSERACT_CMD"):
         resolved.environ |= tesseract_environ(finder.tesseract(), folder)
+    # What the machine is set up for is nothing to the command: it gets services of its own.
+    resolved.environ["CLERK_ENV_FILE"] = environ.get("CLERK_ENV_FILE", "")
     resolved.environ |= {"OMP_THREAD_LIMIT": "1", "CLERK_SERVICES_DIR": str(folder)}
     for name, value in _defaults(home).items():
         if not environ.get(name):

@@ -235,7 +235,7 @@ def a_worker():
     queues = [
         django_rq.get_queue(name) for name in ("high", "fetch", "ocr", "compilation", "extraction", "deploy")
     ]
-    worker = SimpleWorker(queues, connection=queues[0].connection)
+    worker = SimpleWorker(queues, connection=queues[0].connection, serializer="json")
     worker.register_birth()
     yield worker
     worker.register_death()

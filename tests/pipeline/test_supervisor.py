@@ -42,7 +42,7 @@ def queue_url() -> Iterator[str]:
 
 @pytest.fixture
 def queue(queue_url: str) -> Callable[[str], Queue]:
-    return lambda name: Queue(name, connection=redis.Redis.from_url(queue_url))
+    return lambda name: Queue(name, connection=redis.Redis.from_url(queue_url), serializer="json")
 
 
 @pytest.fixture
@@ -51,7 +51,8 @@ def start(queue_url: str) -> Iterator[Start]:
 
     def start_workers(*arguments: str) -> "subprocess.Popen[str]":
         command = [sys.executable, "manage.py", "workers", *arguments]
-        environ = os.environ | {"REDIS_URL": queue_url, "DEBUG": "1"}
+        functions = "tests.pipeline.worker_jobs.*"
+        environ = os.environ | {"REDIS_URL": queue_url, "DEBUG": "1", "QUEUE_FUNCTIONS": functions}
         process = subprocess.Popen(
             command, cwd=settings.BASE_DIR, env=environ, stdout=subprocess.PIPE, text=True
         )

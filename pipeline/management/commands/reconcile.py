@@ -21,7 +21,7 @@ class Command(OperatorCommand):
     examples = """\
 examples:
   manage.py reconcile --dry-run                        # what stopped, and what would be done about it
-  */15 * * * *  cd /opt/clerk && .venv/bin/python manage.py reconcile
+  */15 * * * *  cd /opt/clerk && .venv/bin/python manage.py reconcile --quiet
   manage.py reconcile --json | jq '.repairs[] | select(.outcome == "given up")'
 """
 
@@ -33,8 +33,13 @@ examples:
             "--dry-run", action="store_true", help="say what would be done and change nothing"
         )
         parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
+        parser.add_argument(
+            "--quiet", action="store_true", help="print nothing unless something was found: for cron"
+        )
 
-    def handle(self, *args: Any, threshold_hours: float, dry_run: bool, json: bool, **options: Any) -> None:
+    def handle(
+        self, *args: Any, threshold_hours: float, dry_run: bool, json: bool, quiet: bool, **options: Any
+    ) -> None:
         if threshold_hours <= 0:
             raise CommandError("--threshold-hours must be more than 0", returncode=2)
         try:
@@ -43,7 +48,8 @@ examples:
             self._could_not(str(error), json)
         if not dry_run:
             webhooks.send_due()
-        self._print(result, json)
+        if result.found or not quiet:
+            self._print(result, json)
         if result.given_up and not dry_run:
             raise CommandError(f"{result.given_up} sites need a person", returncode=1)
 

@@ -33,10 +33,19 @@ examples:
         )
         parser.add_argument("--files", action="store_true", help="compare the ledger with storage, both ways")
         parser.add_argument("--fix", action="store_true", help="with --files: mend what loses no file")
+        parser.add_argument("--quiet", action="store_true", help="print nothing while all holds: for cron")
         parser.add_argument("--preflight", action="store_true", help="may the old table and columns go?")
 
     def handle(
-        self, *, json: bool, apply_migrations: bool, files: bool, fix: bool, preflight: bool, **options: Any
+        self,
+        *,
+        json: bool,
+        apply_migrations: bool,
+        files: bool,
+        fix: bool,
+        preflight: bool,
+        quiet: bool,
+        **options: Any,
     ) -> None:
         if fix and not files:
             raise CommandError("--fix mends files: use it together with --files", returncode=2)
@@ -47,7 +56,8 @@ examples:
             report = verify(with_files=files, fix=fix, with_preflight=preflight)
         except (OperationalError, InterfaceError, OSError) as error:
             self._could_not(str(error), json)
-        self._print(report, json)
+        if report.mended or not (report.ok and quiet):
+            self._print(report, json)
         if not report.ok:
             failed = len(report.problems) + sum(not criterion.ok for criterion in report.preflight)
             raise CommandError(f"{failed} things do not hold", returncode=1)
