@@ -337,7 +337,7 @@ FETCH_USER_AGENT = env("FETCH_USER_AGENT", "Clerk/1.0 (civic records archive)")
 OCR_ENGINE = env("OCR_ENGINE", "auto") or "auto"
 if not OCR_ENGINE.replace("-", "_").isidentifier():
     raise ImproperlyConfigured(
-        f"OCR_ENGINE={redacted(OCR_ENGINE)}: expected auto, tesserocr, pytesseract, accurate or a plug-in's name"
+        f"OCR_ENGINE={redacted(OCR_ENGINE)}: expected auto, tesserocr, pytesseract, accurate or a plug-in"
     )
 TESSERACT_CMD = env("TESSERACT_CMD") or None
 TESSDATA_PREFIX = env("TESSDATA_PREFIX") or None
@@ -348,7 +348,9 @@ OCR_ACCURATE_BELOW = 0
 if OCR_ACCURATE:
     _policy, _, _percent = OCR_ACCURATE.partition(":")
     if _policy != "below" or not _percent.isdecimal() or not 1 <= int(_percent) <= 100:
-        raise ImproperlyConfigured(f"OCR_ACCURATE={redacted(OCR_ACCURATE)}: expected below:PERCENT, as in below:90")
+        raise ImproperlyConfigured(
+            f"OCR_ACCURATE={redacted(OCR_ACCURATE)}: expected below:PERCENT, as in below:90"
+        )
     OCR_ACCURATE_BELOW = int(_percent)
 OCR_ACCURATE_MEMORY_MB = envint("OCR_ACCURATE_MEMORY_MB", 1536, 800)
 OCR_PAGE_SECONDS = envnumber("OCR_PAGE_SECONDS", 120, 1)
