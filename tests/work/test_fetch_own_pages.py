@@ -193,3 +193,17 @@ def test_a_page_is_not_left_where_that_is_switched_off(city, client):
     take(build("generic", client, home, {"follow": False}), Span.of(TODAY), {})
 
     assert [asked.path for asked in city.gets()] == ["/board"]
+
+
+def test_the_year_may_stand_in_the_folder_of_a_file():
+    page = """<a href="/Planning/2026/June2_Packet.pdf">SCPC</a>
+      <a href="/wp-content/uploads/2027/01/Dec-15-minutes.pdf">Minutes</a>"""
+
+    assert [ref.date for ref in refs(page)] == [DAY, None]
+
+
+def test_what_stands_among_the_minutes_is_not_always_minutes():
+    page = """<h2>Minutes</h2><a href="/1.pdf">June 2, 2026</a><a href="/2.pdf">2025 Audit of the district</a>
+      <a href="/3.pdf">Bylaws</a><a href="/June-Meeting-Book.pdf">June</a>"""
+
+    assert [ref.kind for ref in refs(page)] == ["minutes", "other", "other", "packet"]

@@ -14,7 +14,7 @@ PDF, HTML = "pdf", "html"
 
 # Order matters: "Agenda Packet" is a packet and "Minutes of the agenda review" are minutes.
 _KINDS = (
-    (PACKET, re.compile(r"packet|board\s*book|board\s*pack", re.I)),
+    (PACKET, re.compile(r"packet|(?:board|meeting)[\s_-]*book|board\s*pack", re.I)),
     (MINUTES, re.compile(r"minutes|minuta|\bmins?\b|action\s*summary|proceedings|journal", re.I)),
     (AGENDA, re.compile(r"agenda|\bagd\b", re.I)),
 )

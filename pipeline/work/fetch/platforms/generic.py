@@ -52,6 +52,10 @@ _ELSEWHERE = re.compile(
 _OTHER_FILES = re.compile(
     r"\.(?:jpe?g|png|gif|svg|ics|zip|mp[34]|m4[av]|wav|mov|wmv|xlsx?|pptx?|csv|xml)$", re.I
 )
+# What stands among the minutes and is none.
+_NO_RECORD = re.compile(
+    r"\b(?:notice|audit|budget|by-?laws|calendar|schedule|handbook|policy|map|application|form|rules)\b", re.I
+)
 _NOTICE = re.compile(r"\bnotice\b", re.I)
 _POSTED = re.compile(r"\b(?:posted|updated|uploaded|published|revised|modified)\b", re.I)
 _LONE_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
@@ -158,15 +162,15 @@ class Generic(Fetcher):
     def ref(self, link: Link, identity: str, page_name: str) -> DocRef:
         file_name = PurePosixPath(unquote(urlsplit(link.url).path.replace("+", " "))).stem
         row, heading = row_text(link.element), panel_of(link.element) or link.heading
-        kind = kind_of(link.text, file_name, _folder(link.url))
+        kind, title = kind_of(link.text, file_name, _folder(link.url)), link.text or file_name
         return DocRef(
             external_id=identity,
             url=link.url,
-            title=link.text or file_name,
+            title=title,
             body=self.settings["body"] or body_in(heading) or page_name,
             date=_date_of(link, file_name, row, heading),
             time=find_time(link.text),
-            kind=kind if kind != OTHER or _NOTICE.search(link.text) else _only_kind(row, heading),
+            kind=kind if kind != OTHER or _NO_RECORD.search(title) else _only_kind(row, heading),
             cancelled=is_cancelled(link.text, file_name),
             content_hint=HTML if is_page(link) else PDF,
         )
@@ -202,7 +206,15 @@ def _date_of(link: Link, file_name: str, row: str, heading: str) -> date | None:
         said = only_date(row)
     texts = (link.text, file_name, row, heading)
     named = said or find_file_date(file_name) or find_date(row) or find_date(heading)
-    return named or _date_under(heading, texts)
+    return (
+        named or _date_under(heading, texts) or _date_under(_folder_of_year(link.url), (link.text, file_name))
+    )
+
+
+def _folder_of_year(url: str) -> str:
+    """`/minutes/2018/Feb22.pdf`: the year of the file; WordPress has folders by the day of the upload."""
+    path = urlsplit(url).path
+    return "" if "/wp-content/" in path else path.rpartition("/")[0]
 
 
 def _folder(url: str) -> str:
