@@ -1,15 +1,19 @@
 """Pictures of pages, drawn when somebody looks, by a child process; kept on disk within a bound."""
 
+import fcntl
 import hashlib
 import os
 import threading
 import time
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.cache import patch_cache_control
+from django.utils.http import parse_etags
 
 from pipeline.errors import DocumentError
 from pipeline.work.ocr.picture import draw_page
@@ -22,7 +26,11 @@ from records.published import PublishedDocument
 READ, CHOOSE = 1200, 240
 WIDTHS = (READ, CHOOSE)
 SHARDS = 16
-YEAR_SECONDS = 365 * 24 * 60 * 60
+# A day, not for ever: what is taken down must go from the caches of others, too.
+KEEP_SECONDS = 24 * 60 * 60
+# Drawing takes memory and a processor: more at once would only make everybody wait.
+AT_ONCE = 2
+PATIENCE_SECONDS = 10
 # How stale the time of last use may be: a picture in use is not written to at every look.
 USED_SECONDS = 60 * 60
 _warming = threading.Lock()
@@ -33,9 +41,12 @@ def answer(request: HttpRequest, document: PublishedDocument, page: int, width: 
         raise Http404("pictures have two sizes")
     key = key_of(document, page, width)
     etag = f'"{key}"'
-    if request.headers.get("If-None-Match") == etag:
+    if etag in parse_etags(request.headers.get("If-None-Match", "")):
         return _with_headers(HttpResponse(status=304), etag)
-    picture = kept(key) or _drawn(document, page, width, key)
+    try:
+        picture = kept(key) or _drawn(document, page, width, key)
+    except Busy:
+        return HttpResponse(status=503, headers={"Retry-After": "5", "Cache-Control": "no-store"})
     return _with_headers(HttpResponse(picture, content_type="image/webp"), etag)
 
 
@@ -47,7 +58,7 @@ def key_of(document: PublishedDocument, page: int, width: int) -> str:
 
 def _with_headers(response: HttpResponse, etag: str) -> HttpResponse:
     response["ETag"] = etag
-    patch_cache_control(response, max_age=YEAR_SECONDS, immutable=True, **_who())
+    patch_cache_control(response, max_age=KEEP_SECONDS, **_who())
     return response
 
 
@@ -71,14 +82,38 @@ def _drawn(document: PublishedDocument, page: int, width: int, key: str) -> byte
     file = original.file if original else None
     if file is None:
         raise Http404("the file of this document is not kept here")
-    with _warming:
-        keep_warm()
     try:
-        picture = draw_page(file, page, width)
+        with _turn():
+            picture = kept(key) or draw_page(file, page, width)
     except DocumentError as error:
         raise Http404("this page cannot be drawn") from error
     keep(key, picture)
     return picture
+
+
+class Busy(Exception):
+    """Too many pictures are being drawn."""
+
+
+@contextmanager
+def _turn() -> Iterator[None]:
+    """One of the few places for drawing, shared by all processes of the machine."""
+    folder = Path(settings.RECORDS_IMAGE_CACHE_DIR)
+    folder.mkdir(parents=True, exist_ok=True)
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        for number in range(AT_ONCE):
+            with (folder / f".drawing-{number}").open("w") as place:
+                try:
+                    fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    continue
+                with _warming:
+                    keep_warm()
+                yield
+                return
+        time.sleep(0.05)
+    raise Busy
 
 
 def keep(key: str, picture: bytes) -> None:

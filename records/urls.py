@@ -6,7 +6,7 @@ digits), so under a site's name every other word is free.
 
 from django.urls import path, register_converter
 
-from records.views import following, home, meetings, people, reader, search, site, tables
+from records.views import crawlers, following, home, meetings, people, reader, search, site, tables
 
 # The first words of every other address of Clerk; no site's page stands there.
 TAKEN = (
@@ -57,6 +57,9 @@ urlpatterns = [
     path("search.csv", search.as_csv, name="search_csv"),
     path("search.json", search.as_json, name="search_json"),
     path("feeds/search.atom", following.search_feed, name="search_feed"),
+    path("robots.txt", crawlers.robots, name="robots"),
+    path("sitemap.xml", crawlers.sitemap, name="sitemap"),
+    path("sitemaps/<site:site_id>/<int:part>.xml", crawlers.site_map, name="site_map"),
     path("<site:site_id>", site.home, name="site"),
     path("<site:site_id>/feed.atom", following.site_feed, name="feed"),
     path("<site:site_id>/meetings.ics", following.calendar, name="calendar"),
@@ -71,5 +74,8 @@ urlpatterns = [
     path("<site:site_id>/<document:document_id>", reader.document, name="document"),
     path("<site:site_id>/<document:document_id>/<int:page>", reader.page, name="page"),
     path("<site:site_id>/<document:document_id>/<int:page>/<int:width>.webp", reader.picture, name="picture"),
+    path("<site:site_id>/<document:document_id>/<int:page>.txt", reader.text, name="text"),
+    path("<site:site_id>/<document:document_id>/pages", reader.pages, name="pages"),
     path("<site:site_id>/<document:document_id>/original", reader.original, name="original"),
+    path("<site:site_id>/<document:document_id>/changes/<document:other_id>", reader.changes, name="changes"),
 ]
