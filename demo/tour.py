@@ -10,11 +10,12 @@ from django.core.management import call_command
 from django.urls import NoReverseMatch, reverse
 from rich.console import Console
 
-from demo import verdict
+from demo import reading, verdict
 from demo.city_hall import CityHall
 from demo.processes import Child, listening_socket
 from demo.screen import Screen
 from demo.towns import TOWNS
+from demo.wording import SCANNED_PHRASE
 from pipeline import flow
 from pipeline.models import Run
 from sites.models import Site, Source
@@ -23,7 +24,12 @@ LOGIN, PASSWORD = "admin", "clerk-demo"
 LONGEST_SECONDS = 900
 LOOK_SECONDS = 0.5
 # Name of the page, name of its address.
-PAGES = (("Admin", "admin:index"), ("Dashboard", "dashboard"), ("Queues", "django_rq:home"))
+PAGES = (
+    ("Records", "records:home"),
+    ("Admin", "admin:index"),
+    ("Dashboard", "dashboard"),
+    ("Queues", "django_rq:home"),
+)
 
 
 class DemoFailed(Exception):
@@ -93,6 +99,9 @@ def serve(console: Console, home: Path) -> int:
             if path:
                 console.print(f"  {title:10} {address}{path}")
         console.print(f"  {'Databases':10} {settings.DEPLOY_DIR}")
+        for found in reading.find(SCANNED_PHRASE):
+            console.print(f'  The scanned "{SCANNED_PHRASE}", found and marked on the picture of its page:')
+            console.print(f"  {address}{found.path}", markup=False)
         console.print(
             f"  Log in as [bold]{LOGIN}[/] with the password [bold]{PASSWORD}[/]. Ctrl-C ends the demo."
         )

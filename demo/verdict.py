@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from demo import reading
 from demo.city_hall import CityHall
 from demo.towns import EXPECTED_FAILURES, TOWNS, papers
 from demo.wording import SCANNED_PHRASE, SCANNED_PHRASE_PAPER
@@ -34,7 +35,7 @@ def tell(console: Console, hall: CityHall, seconds: float) -> list[str]:
     found = search(SCANNED_PHRASE)
     for body, day, page in found:
         console.print(f'  "{SCANNED_PHRASE}" stands on page {page} of the {body} of {day}, which is a scan')
-    problems = [*_unfinished(), *_wrong_failures(hall)]
+    problems = [*_unfinished(), *_wrong_failures(hall), *_not_marked()]
     if len(found) != 1:
         problems.append(f'"{SCANNED_PHRASE}" stands on one scanned page and was found on {len(found)}')
     for problem in problems:
@@ -59,6 +60,12 @@ def search(phrase: str) -> list[tuple[str, str, int]]:
         return []
     with closing(sqlite3.connect(path)) as database:
         return database.execute(SEARCH, (f'"{phrase}"',)).fetchall()
+
+
+def _not_marked() -> Iterator[str]:
+    marks = [found.marks for found in reading.find(SCANNED_PHRASE)]
+    if marks != [len(SCANNED_PHRASE.split())]:
+        yield f'the words of "{SCANNED_PHRASE}" should be marked on the picture of one page; marks: {marks}'
 
 
 def _failed() -> Iterator[DocumentState]:
