@@ -56,11 +56,11 @@ def test_the_demo_completes_every_site_serves_its_pages_and_stops_at_ctrl_c(tmp_
         assert address is not None
         assert httpx.get(f"{address[0]}login/", timeout=60).status_code == 200
         # What no machine could read before: found, and marked on the picture.
-        found = re.search(r"http://127\.0\.0\.1:\d+/alderfalls\.or/\S+", said)
+        found = re.search(r"picture of its page:\s+(http://127\.0\.0\.1:\d+/alderfalls\.or/\S+)", said)
         assert found is not None
-        page = httpx.get(found[0], timeout=60).text
+        page = httpx.get(found[1], timeout=60).text
         assert ("<mark>granite drinking fountain</mark>" in page, page.count("<rect ")) == (True, 3)
-        picture = httpx.get(f"{found[0].partition('?')[0]}/1200.webp", timeout=60)
+        picture = httpx.get(f"{found[1].partition('?')[0]}/1200.webp", timeout=60)
         assert (picture.status_code, picture.content[8:12]) == (200, b"WEBP")
 
         process.send_signal(signal.SIGINT)
