@@ -310,6 +310,8 @@ if STORAGE_URL and urlsplit(STORAGE_URL).scheme != "s3":
 DEPLOY_DIR = envpath("DEPLOY_DIR", BASE_DIR / "var" / "deployed")
 # Where databases are published, in order. Empty: in DEPLOY_DIR.
 DEPLOY_TARGETS = envlist("DEPLOY_TARGETS")
+# A deploy that would publish this much less than is published now (in percent) stops and asks a person.
+DEPLOY_MAX_SHRINK_PERCENT = envnumber("DEPLOY_MAX_SHRINK_PERCENT", 20)
 AFTER_DEPLOY_COMMAND = env("AFTER_DEPLOY_COMMAND")
 WEBHOOK_ATTEMPTS = envint("WEBHOOK_ATTEMPTS", 6, 1)
 WEBHOOK_TIMEOUT_SECONDS = envnumber("WEBHOOK_TIMEOUT_SECONDS", 10, 0.1)
@@ -376,6 +378,8 @@ RECORDS_IMAGE_CACHE_MB = envint("RECORDS_IMAGE_CACHE_MB", 500, 1)
 
 # Lets the migrations that drop the old table and columns go ahead although their checks fail. It is logged.
 CLERK_ALLOW_DROPS = envbool("CLERK_ALLOW_DROPS")
+# Lets a backward migration delete documents, ledger rows, runs and what else its tables hold. It is logged.
+CLERK_ALLOW_DELETION = envbool("CLERK_ALLOW_DELETION")
 
 # ---- Logs -------------------------------------------------------------------------------------------
 

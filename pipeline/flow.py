@@ -16,8 +16,11 @@ from pipeline.state import UnknownSite, runs
 from pipeline.state.ledger import SITE_UNIT, Work
 from sites.models import Document, Site
 from sites.stages import WAVES, Stage, wave_of
+from sites.storage import SiteFiles
 
 NO_PDF = "No PDF was found: the site may have none, or the fetch may have failed"
+ALL_LEFT_OUT = "Every document of the site is left out on purpose: there is nothing to be done"
+NOT_TAKEN_OVER = "has files in storage that are not taken over yet; run `manage.py adopt_sites` first"
 
 
 class Refused(Exception):
@@ -58,6 +61,8 @@ def restart(
 def _begin(site: Site, first: Stage, priority: int, by: str) -> Run:
     if site.paused_at:
         raise Refused(f"{site.pk} is paused ({site.pause_reason or 'no reason given'}); resume it first")
+    if not site.run_id and not is_taken_over(site.pk):
+        raise Refused(f"{site.pk} {NOT_TAKEN_OVER}")
     run = _new_run(site, priority, by)
     try:
         seq = runs.begin(site, run, {stage: work_for(site.pk, stage) for stage in wave_of(first)})
@@ -65,6 +70,14 @@ def _begin(site: Site, first: Stage, priority: int, by: str) -> Run:
         raise Refused(str(error)) from error
     transaction.on_commit(lambda: deliver(site.pk, run.pk, seq))
     return run
+
+
+def is_taken_over(site_id: str) -> bool:
+    """False while a site's records are still another system's: a run would begin them anew, without them."""
+    known = Document.objects.filter(site_id=site_id), Run.objects.filter(site_id=site_id)
+    if any(found.exists() for found in known):
+        return True
+    return not _has_files(site_id)
 
 
 def _new_run(site: Site, priority: int, by: str) -> Run:
@@ -191,12 +204,12 @@ def advance(site_id: str, run_id: int) -> None:
 
 def _advance(site: Site, run_id: int, wave: tuple[Stage, ...]) -> int | None:
     blocked = _why_blocked(site, wave)
-    # In OCR only where a site was taken over from the old system and its storage turned out to be empty.
-    if wave in WAVES[:2] and not _has(site.pk, Stage.FETCH):
-        runs.complete(site.pk, run_id, wave, NO_PDF, error=f"StageError: {_nothing_fetched(site)}")
-    elif blocked:
+    nothing = "" if blocked else _why_nothing_is_to_do(site, wave)
+    if blocked:
         stage, message = blocked
         runs.fail(site.pk, run_id, wave, stage, message)
+    elif nothing:
+        runs.complete(site.pk, run_id, wave, nothing, error=f"StageError: {nothing}")
     elif wave == WAVES[-1]:
         runs.complete(site.pk, run_id, wave, _how_it_went(site))
     else:
@@ -207,7 +220,10 @@ def _advance(site: Site, run_id: int, wave: tuple[Stage, ...]) -> int | None:
 
 
 def _why_blocked(site: Site, wave: tuple[Stage, ...]) -> tuple[Stage, str] | None:
-    if wave == (Stage.OCR,) and not _has(site.pk, Stage.OCR):
+    wanted = _wanted(site.pk).count() if wave in WAVES[:2] else 0
+    if wave in WAVES[:2] and not _has(site.pk, Stage.FETCH):
+        return _why_not_fetched(site, wanted)
+    if wave == (Stage.OCR,) and wanted and not _has_text(site.pk):
         failed = site.progress(Stage.OCR).failed
         return Stage.OCR, f"StageError: not one document gave text ({failed} failed OCR); nothing to compile"
     for stage in wave:
@@ -216,16 +232,46 @@ def _why_blocked(site: Site, wave: tuple[Stage, ...]) -> tuple[Stage, str] | Non
     return None
 
 
-def _has(site_id: str, stage: Stage) -> bool:
-    """Whether any document of the site ever passed this stage."""
-    return DocumentState.objects.filter(
-        site_id=site_id, pipeline=stage, status=Status.PROCESSED, document__isnull=False
-    ).exists()
+def _why_not_fetched(site: Site, wanted: int) -> tuple[Stage, str] | None:
+    """Nothing was brought home of what is known to be there: that is no site without documents."""
+    if wanted:
+        return Stage.FETCH, f"StageError: not one of {wanted} documents could be fetched"
+    if not Document.objects.filter(site=site).exists() and _has_files(site.pk):
+        return Stage.FETCH, f"StageError: {site.pk} {NOT_TAKEN_OVER}"
+    return None
 
 
-def _nothing_fetched(site: Site) -> str:
+def _why_nothing_is_to_do(site: Site, wave: tuple[Stage, ...]) -> str:
+    """Empty unless the site ends here, with nothing to compile."""
+    if wave not in WAVES[:2] or _wanted(site.pk).exists():
+        return ""
+    if Document.objects.filter(site=site).exists():
+        return "" if _has_text(site.pk) else ALL_LEFT_OUT
+    # In OCR only where a site was taken over from the old system and its storage turned out to be empty.
     failed = site.progress(Stage.FETCH).failed
     return f"{NO_PDF} ({failed} of {site.fetch_total} fetch jobs failed)" if failed else NO_PDF
+
+
+def _has_files(site_id: str) -> bool:
+    try:
+        return SiteFiles.of(site_id).hold_anything
+    except ValueError:  # no folder can be called so
+        return False
+
+
+def _has(site_id: str, stage: Stage) -> bool:
+    """Whether any document of the site ever passed this stage."""
+    return _passed(site_id, stage).filter(status=Status.PROCESSED).exists()
+
+
+def _has_text(site_id: str) -> bool:
+    """Read here, or taken over with text that is not read anew yet."""
+    has_text = Q(status=Status.PROCESSED) | Q(facts__kept_text=True)
+    return _passed(site_id, Stage.OCR).filter(has_text).exists()
+
+
+def _passed(site_id: str, stage: Stage) -> QuerySet[DocumentState]:
+    return DocumentState.objects.filter(site_id=site_id, pipeline=stage, document__isnull=False)
 
 
 def _how_it_went(site: Site) -> str:

@@ -1,5 +1,6 @@
 """Where a site's files live; the only code that joins these paths."""
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -84,7 +85,7 @@ class SiteFiles:
             raise ValueError(f"{path!r} leaves the site's storage")
         if any(map(_is_too_long, pure.parts)):
             raise ValueError(f"{path[:LONGEST_NAME]!r}… has a name that is too long for a file")
-        return self.root / pure
+        return self.root / _as_on_disk(path)
 
     def text_dir(self, path: str) -> Path:
         """A folder of page texts: `pdfs/Council/2024-01-15.pdf` -> `txt/Council/2024-01-15/`."""
@@ -95,7 +96,11 @@ class SiteFiles:
         return facts.with_name(f"{facts.name}.json")
 
     def _beside(self, path: str, folder: str) -> Path:
-        parts = [folder if part == "pdfs" else part for part in PurePosixPath(path).parts]
+        """The top folder is exchanged, and only that: a meeting may be called `pdfs` too."""
+        parts = list(PurePosixPath(path).parts)
+        top = 1 if parts[:1] == [AGENDAS] else 0
+        if parts[top : top + 1] == ["pdfs"]:
+            parts[top] = folder
         return self.file(str(PurePosixPath(*parts).with_suffix("")))
 
     def folders(self, name: str) -> tuple[Path, Path]:
@@ -107,8 +112,32 @@ class SiteFiles:
         return self.root / "meetings.db"
 
     @property
+    def kept_database(self) -> Path:
+        """What lay in the database's place before the first one of ours."""
+        return self.root / "meetings.db.old"
+
+    @property
+    def hold_anything(self) -> bool:
+        """Whether there is a document, a text or a database: whatever a reader may have been shown."""
+        folders = [*self.folders("pdfs"), *self.folders("txt")]
+        return self.database.exists() or any(_holds_a_file(folder) for folder in folders)
+
+    @property
     def scratch(self) -> Path:
         return self.root / ".tmp"
+
+
+def in_writing(name: str) -> str:
+    """A name that is not UTF-8 cannot be written to a database as it is: the odd bytes are spelled out."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
+def _as_on_disk(written: str) -> str:
+    return re.sub(r"\\udc([89a-f][0-9a-f])", lambda found: chr(0xDC00 + int(found[1], 16)), written)
+
+
+def _holds_a_file(folder: Path) -> bool:
+    return any(files for _, _, files in os.walk(folder))
 
 
 def document_path(meeting: str, day: date | None, kind: str, unique: str, suffix: str = ".pdf") -> str:

@@ -79,7 +79,10 @@ ARROWS: dict[str, tuple[str, ...]] = {
             "pipeline.work.index",
         ),
     ),
-    "pipeline.takeover": ("sites", "pipeline.errors", "pipeline.models", "pipeline.state", "pipeline.queue"),
+    "pipeline.takeover": (
+        *("sites", "pipeline.errors", "pipeline.models", "pipeline.state", "pipeline.queue"),
+        *("pipeline.work.ocr", "pipeline.work.database", "pipeline.work.files"),
+    ),
     "pipeline.workers": (
         "sites",
         "pipeline.jobs",

@@ -20,6 +20,7 @@ from pipeline.reconcile import find, lock
 from pipeline.reconcile.find import Suspect
 from pipeline.reconcile.repair import Repair, repair_by_hand
 from pipeline.reports.standstill import explain
+from pipeline.stages.publications import FORCE
 from pipeline.state import UnknownSite, resets
 from sites.models import STUCK_AFTER, Document, Site
 from sites.stages import WORK_STAGES, Stage, wave_of
@@ -91,6 +92,14 @@ def restart(
     with transaction.atomic():
         note = record(flow.find_site(site_id), "restart", operator, first=first)
         run = flow.restart(site_id, first=first, priority=priority, by=operator.by)
+        return _noted(note, run)
+
+
+def publish_less(site_id: str, operator: Operator, *, priority: int = Run.Priority.NORMAL) -> Run:
+    """Deploy what is compiled, though it is much less than is published now. This run may, and no other."""
+    with transaction.atomic():
+        note = _record(flow.find_site(site_id), FORCE, operator, first=Stage.DEPLOY)
+        run = flow.start(site_id, first=Stage.DEPLOY, priority=priority, by=operator.by)
         return _noted(note, run)
 
 

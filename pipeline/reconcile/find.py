@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db.models import QuerySet
 
-from pipeline.models import DocumentState, Run, Status
+from pipeline.models import Adoption, DocumentState, Run, Status
 from pipeline.queue import inspection, sending
 from pipeline.state import counters
 from pipeline.state.counters import Standing
-from sites.models import Site, untouched_since
+from sites.models import Document, Site, untouched_since
 from sites.stages import WORK_STAGES, Stage, wave_of
 
 ROW = (
@@ -40,6 +40,8 @@ class Suspect:
     miscounted: bool = False
     overdue: bool = False
     standing: Standing = field(default_factory=Standing)
+    # Left by the old system, and Clerk does not know its documents yet: no repair could be right.
+    not_taken_over: bool = False
 
     @property
     def progress(self) -> str:
@@ -133,11 +135,22 @@ def _is_wrong(suspect: Suspect) -> bool:
 def _with_runs(suspects: list[Suspect], now: datetime) -> list[Suspect]:
     """Read for all of them at once: no query here grows with their number."""
     runs = Run.objects.in_bulk([suspect.site.run_id for suspect in suspects if suspect.site.run_id])
+    foreign = _not_taken_over([suspect.site for suspect in suspects if suspect.site.run_id is None])
     standings = counters.standings([suspect.site.pk for suspect in suspects], now)
     for suspect in suspects:
         suspect.run = runs.get(suspect.site.run_id or 0)
         suspect.standing = standings.get(suspect.site.pk, suspect.standing)
+        suspect.not_taken_over = suspect.site.pk in foreign
     return [suspect for suspect in suspects if suspect.miscounted or not _is_handed_over(suspect)]
+
+
+def _not_taken_over(sites: list[Site]) -> set[str]:
+    """Of these, which are in no run: those that stand somewhere though Clerk knows nothing of them."""
+    site_ids = [site.pk for site in sites]
+    known = {*Adoption.objects.filter(pk__in=site_ids).values_list("pk", flat=True)}
+    for model in (Run, Document):
+        known |= {*model.objects.filter(site_id__in=site_ids).values_list("site_id", flat=True).distinct()}
+    return set(site_ids) - known
 
 
 def _is_handed_over(suspect: Suspect) -> bool:

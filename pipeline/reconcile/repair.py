@@ -6,6 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
 
 from pipeline import flow
 from pipeline.errors import Fenced
@@ -31,6 +32,7 @@ from sites.stages import WORK_STAGES, Stage, wave_of
 BY = "reconcile"
 MOST_RECOVERIES = 3
 MOST_NEW_RUNS = 3
+NOT_TAKEN_OVER = "left by the old system and not taken over yet: run `manage.py adopt_sites`"
 
 RECOVERED = "recovered"
 WAITING = "waiting"
@@ -51,6 +53,8 @@ class Repair:
 
 def plan(suspect: Suspect, now: datetime, threshold: timedelta) -> Repair:
     """What `repair_site` would do, as far as can be told without doing it."""
+    if suspect.not_taken_over:
+        return _about(suspect, NOT_TAKEN_OVER, WAITING)
     if suspect.is_running or suspect.site.current_stage == Stage.COMPLETED:
         return _plan_mending(suspect, now, threshold)
     if suspect.has_ended and not _may_run_again(suspect):
@@ -77,6 +81,8 @@ def repair_site(suspect: Suspect, now: datetime, threshold: timedelta) -> Repair
 
 
 def _repair(suspect: Suspect, now: datetime, threshold: timedelta) -> Repair | None:
+    if suspect.not_taken_over:
+        return _about(suspect, NOT_TAKEN_OVER, WAITING)
     if suspect.is_running:
         return _repair_running(suspect, now, threshold)
     if suspect.site.current_stage == Stage.COMPLETED:
@@ -201,13 +207,18 @@ def _may_run_again(suspect: Suspect) -> bool:
 
 
 def _failed_for_a_passing_reason(site: Site) -> bool:
-    """Whether any job of the wave was tried as often as it may be: one that is bad for good is tried once."""
+    """Whether any job of the wave was tried as often as it may be, or never, as what was taken over.
+
+    One that is bad for good is tried once.
+    """
+    tried_enough = Q(attempt_count__gte=settings.MAX_ATTEMPTS)
+    never_tried = Q(attempt_count=0, facts__taken_over=True)
     return DocumentState.objects.filter(
+        tried_enough | never_tried,
         site_id=site.pk,
         run_id=site.run_id or 0,
         pipeline__in=wave_of(site.current_stage or Stage.FETCH),
         status=Status.FAILED_TERMINAL,
-        attempt_count__gte=settings.MAX_ATTEMPTS,
     ).exists()
 
 
@@ -244,16 +255,19 @@ def _begin(suspect: Suspect) -> Repair | None:
 
 
 def _first_stage(suspect: Suspect) -> Stage:
-    """The site's own stage, if what it works on is there; else from the beginning."""
+    """The site's own stage if what it works on is there; else the nearest one before it that can begin."""
     site = suspect.site
     if site.current_stage not in WORK_STAGES:
         return Stage.FETCH
     stage = wave_of(site.current_stage)[0]
-    needed = {Stage.OCR: Stage.FETCH, Stage.COMPILATION: Stage.OCR, Stage.DEPLOY: Stage.COMPILATION}.get(
-        stage
-    )
-    done = DocumentState.objects.filter(site_id=site.pk, pipeline=needed, status=Status.PROCESSED)
-    return stage if needed is None or done.exists() else Stage.FETCH
+    needed = {Stage.OCR: Stage.FETCH, Stage.COMPILATION: Stage.OCR, Stage.DEPLOY: Stage.COMPILATION}
+    while stage in needed and not _has_passed(site, needed[stage]):
+        stage = wave_of(needed[stage])[0]
+    return stage
+
+
+def _has_passed(site: Site, stage: Stage) -> bool:
+    return DocumentState.objects.filter(site_id=site.pk, pipeline=stage, status=Status.PROCESSED).exists()
 
 
 # ---- In words -----------------------------------------------------------------------------------------

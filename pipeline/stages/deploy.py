@@ -9,11 +9,13 @@ from urllib.parse import quote, unquote, urlencode, urlsplit
 from django.conf import settings
 
 from pipeline.models import Run
+from pipeline.stages import publications
 from pipeline.stages.compilation import site_info
 from pipeline.stages.documents import extracted_ids, read_documents, stable_id
 from pipeline.stages.shared_files import push_database, shared
 from pipeline.state.attempt import Attempt, Finished
 from pipeline.work import deploy
+from pipeline.work.database.schema import Counts
 from pipeline.work.deploy import FactsFile, Release, Target
 from pipeline.work.deploy.directory import DirectoryTarget
 from pipeline.work.files import remove_old
@@ -27,6 +29,7 @@ class Deployed:
     """What the ledger keeps of a deploy."""
 
     pages: int
+    documents: int
     facts: int
     version: str
     changed: bool
@@ -36,15 +39,28 @@ class Deployed:
 def run(attempt: Attempt) -> Finished:
     began = Run.objects.get(pk=attempt.run_id).started_at
     output = SiteFiles.of(attempt.site_id).scratch / f"deploy-{attempt.token.hex}.db"
-    return Finished(asdict(deploy_site(attempt.site_id, began, output, before=attempt.check)))
+    forced = publications.is_forced(attempt.site_id, attempt.run_id)
+    deployed = deploy_site(attempt.site_id, began, output, attempt.check, may_shrink=forced)
+
+    def record() -> None:
+        holds = Counts(deployed.pages, deployed.documents)
+        publications.record(attempt.site_id, holds, deployed.version)
+
+    return Finished(asdict(deployed), record)
 
 
 def deploy_site(
-    site_id: str, began: datetime, output: Path, before: Callable[[], None] = lambda: None
+    site_id: str,
+    began: datetime,
+    output: Path,
+    before: Callable[[], None] = lambda: None,
+    *,
+    may_shrink: bool = False,
 ) -> Deployed:
     """Text and facts joined in `output` and published. `began` dates the version: a retry gives the same.
 
-    `before` is the last word before readers see it: a job of a run that is over stops there.
+    `before` is the last word before readers see it: a job of a run that is over stops there. So does one that
+    would show them much less, unless a person said that it may.
     """
     site, files = Site.objects.get(pk=site_id), SiteFiles.of(site_id)
     with shared() as storage:
@@ -60,6 +76,11 @@ def deploy_site(
     try:
         assembled = deploy.assemble(files.database, facts, output, before)
         push_database(files, before)
+        holds = Counts(assembled.pages, assembled.documents)
+        if not may_shrink:
+            publications.refuse_much_less(
+                site_id, publications.published_now(site_id, databases_dir()), holds
+            )
         version = deploy.version_of(began, assembled.digest)
         release = Release(site_id, version, output, deploy.datasette_metadata(site_info(site)))
         published = deploy.publish(release, target_urls(), before)
@@ -67,7 +88,7 @@ def deploy_site(
     finally:
         output.unlink(missing_ok=True)
     changed = any(each.changed for each in published)
-    return Deployed(assembled.pages, assembled.facts, published[0].version, changed, hooks)
+    return Deployed(holds.pages, holds.documents, assembled.facts, published[0].version, changed, hooks)
 
 
 def target_urls() -> list[str]:

@@ -249,10 +249,12 @@ def document_of(attempt: Attempt) -> Document:
 def read_documents(site_id: str) -> Iterator[Document]:
     """Documents whose text is there and which nobody left out on purpose, in a stable order.
 
+    One that was taken over half read is among them: its pages are shown until it is read whole.
     Each knows when it was read. The files' own times will not do: on every machine they are others.
     """
     wanted = Document.objects.filter(site_id=site_id, skip_reason="")
-    read = wanted.filter(ledger__pipeline=Stage.OCR, ledger__status="processed")
+    has_text = Q(ledger__status="processed") | Q(ledger__facts__kept_text=True)
+    read = wanted.filter(has_text, ledger__pipeline=Stage.OCR)
     read = read.annotate(read_at=F("ledger__processed_at"), read_facts=F("ledger__facts"))
     return read.select_related("source").order_by("pk").iterator(chunk_size=1000)
 

@@ -27,6 +27,15 @@ def replacing(path: Path) -> Iterator[Path]:
             part.unlink(missing_ok=True)
 
 
+def path_value(path: Path) -> str | bytes:
+    """A path as SQLite keeps it, bytes where its name is not UTF-8; `os.fsdecode` reads both."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return os.fsencode(path)
+    return str(path)
+
+
 def write_text(path: Path, text: str) -> None:
     with replacing(path) as building:
         building.write_text(text, encoding="utf-8")

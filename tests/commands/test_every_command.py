@@ -18,6 +18,7 @@ COMMANDS = {
     "health": (),
     "import_sites": ("sites.csv",),
     "migrate_stuck_sites": (),
+    "adopt_sites": (),
     "pause_site": ("alameda.ca",),
     "pipeline_status": (),
     "read_again": ("--site", "alameda.ca"),

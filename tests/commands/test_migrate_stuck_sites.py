@@ -411,6 +411,7 @@ def test_json(stuck, queue):
         "already": 0,
         "unknown": ["ghost.ca"],
         "unreadable": {},
+        "left_out": {},
         "cleaned": {"coordinators": 1, "ocr_jobs": 2},
     }
 

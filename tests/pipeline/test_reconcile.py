@@ -415,7 +415,8 @@ def test_a_site_whose_every_document_is_bad_is_handed_to_a_person_at_once(make_s
 
 
 @pytest.mark.parametrize(
-    ("stage", "begins"), [("ocr", "ocr"), ("extraction", "fetch"), ("bogus", "fetch"), ("fetch", "fetch")]
+    ("stage", "begins"),
+    [("ocr", "ocr"), ("extraction", "ocr"), ("deploy", "ocr"), ("bogus", "fetch"), ("fetch", "fetch")],
 )
 def test_a_site_that_stands_in_a_stage_without_a_run_gets_one(
     stage, begins, make_site, make_documents, run_jobs

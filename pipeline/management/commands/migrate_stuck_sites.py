@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from pipeline.management.terminal.base import OperatorCommand
-from pipeline.takeover.stuck_sites import CannotCarryOver, Report, carry_over, count_old_rows
+from pipeline.takeover.needs import CannotTakeOver
+from pipeline.takeover.stuck_sites import Report, carry_over, count_old_rows
 
 
 class Command(OperatorCommand):
@@ -41,7 +42,7 @@ the database cannot be read.
         try:
             with self._telling(quiet=json) as tell:
                 report = carry_over(dry_run=dry_run, tell=tell)
-        except CannotCarryOver as error:
+        except CannotTakeOver as error:
             raise CommandError(str(error)) from error
         self._print_json(report) if json else self._print(report)
         if report.unreadable:
@@ -81,6 +82,8 @@ the database cannot be read.
             self.stdout.write(
                 f"{_count(report.already, 'site')} had been taken over before and stayed as they were"
             )
+        for site_id, files in report.left_out.items():
+            self.stdout.write(f"{site_id}: cannot be read and were left: {'; '.join(files)}")
         if report.unknown:
             self.stdout.write(f"{_count(len(report.unknown), 'row')} of unknown sites stayed as they were")
         self.stdout.write(

@@ -43,6 +43,7 @@ examples:
   manage.py run_pipeline alameda.ca --priority high  # its jobs go before those of other sites
   manage.py run_pipeline alameda.ca --restart        # give up the run it is in, and begin again
   manage.py run_pipeline alameda.ca --from ocr       # not from fetch
+  manage.py run_pipeline alameda.ca --from deploy --force --reason "the city withdrew them"
 
 Exit code 0: every run completed (or was started, with --no-wait). 1: one failed or was refused. 2: could not
 start. 130: you stopped watching; the runs go on.
@@ -61,6 +62,11 @@ start. 130: you stopped watching; the runs go on.
         )
         parser.add_argument(
             "--priority", choices=PRIORITIES, default="normal", help="high: before the jobs of other sites"
+        )
+        parser.add_argument(
+            "--force",
+            action="store_true",
+            help="with --from deploy: publish although it is much less than is published now (recorded)",
         )
         parser.add_argument("--no-wait", action="store_true", help="start, and leave")
         parser.add_argument("--dry-run", action="store_true", help="say what would be started, start nothing")
@@ -124,10 +130,18 @@ def _running() -> QuerySet[Run]:
 
 
 def starter(
-    *, restart: bool, first: str, priority: str, by: str, reason: str, **_: Any
+    *, restart: bool, first: str, priority: str, by: str, reason: str, force: bool, **_: Any
 ) -> Callable[[str], Run]:
+    if force:
+        return _forced(Operator(by, reason), restart, first, PRIORITIES[priority])
     act, operator = interventions.restart if restart else interventions.start, Operator(by, reason)
     return lambda site_id: act(site_id, operator, first=Stage(first), priority=PRIORITIES[priority])
+
+
+def _forced(operator: Operator, restart: bool, first: str, priority: int) -> Callable[[str], Run]:
+    if first != Stage.DEPLOY or restart:
+        raise CommandError("--force goes with --from deploy, and not with --restart", returncode=COULD_NOT)
+    return lambda site_id: interventions.publish_less(site_id, operator, priority=priority)
 
 
 def as_json(found: list[Follow], outcome: ActOutcome) -> dict[str, Any]:

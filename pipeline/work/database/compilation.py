@@ -2,6 +2,8 @@
 
 import datetime
 import hashlib
+import os
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -11,9 +13,9 @@ from pathlib import Path
 
 from pipeline.errors import SourceError
 from pipeline.work.database import schema
-from pipeline.work.database.file import changing, filling, forget_log, writing
+from pipeline.work.database.file import changing, copy_database, filling, forget_log, writing
 from pipeline.work.database.page_texts import fingerprint, read_pages
-from pipeline.work.files import replacing
+from pipeline.work.files import path_value, replacing
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ def _build(
     database: Path, site: SiteInfo, documents: Iterable[DocumentInfo], before: Callable[[], None]
 ) -> Compiled:
     with replacing(database) as building:
+        _keep_foreign(database)
         schema.create_tables(building)
         with filling(building) as connection:
             counted = _apply(connection, site, documents)
@@ -97,6 +100,18 @@ def _build(
         # A log that a killed writer left belongs to the file that is about to go.
         forget_log(database)
     return counted
+
+
+def _keep_foreign(database: Path) -> None:
+    """Another system's database of the same name stays beside ours: nobody can build it again from ours."""
+    kept = database.with_name(f"{database.name}.old")
+    if not database.exists() or kept.exists() or schema.is_ours(database):
+        return
+    with replacing(kept) as building:
+        try:
+            copy_database(database, building)
+        except sqlite3.DatabaseError:  # whatever it is, it is not for us to throw away
+            shutil.copyfile(database, building)
 
 
 def _apply(connection: sqlite3.Connection, site: SiteInfo, documents: Iterable[DocumentInfo]) -> Compiled:
@@ -138,7 +153,7 @@ def _plain(value: object) -> object:
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if isinstance(value, datetime.date):
         return value.isoformat()
-    return str(value) if isinstance(value, Path) else value
+    return path_value(value) if isinstance(value, Path) else value
 
 
 def _remove_gone(connection: sqlite3.Connection) -> int:
@@ -180,7 +195,7 @@ def _page_rows(connection: sqlite3.Connection) -> Iterator[tuple[object, ...]]:
     missing: list[str] = []
     for document_id, meeting_id, body, day, kind, text_dir, expected in wanted:
         found = 0
-        for page in read_pages(Path(text_dir)):
+        for page in read_pages(Path(os.fsdecode(text_dir))):
             found += 1
             page_id = f"{document_id}-{page.number}"
             facts = (page.number, page.text, page.method, page.confidence)

@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 from sqlite_utils import Database
@@ -88,8 +89,30 @@ def index_pages(connection: sqlite3.Connection) -> None:
 
 def is_current(path: Path) -> bool:
     """True when the file is a database of ours in this version; anything else is built anew."""
+    return _asked(path, "PRAGMA user_version") == VERSION
+
+
+def is_ours(path: Path) -> bool:
+    """Of whatever version."""
+    return _asked(path, "SELECT count(*) FROM sqlite_master WHERE name = '_compiled'") == 1
+
+
+def _asked(path: Path, question: str) -> object:
+    """The one answer, or None where there is no database that could give one."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            return bool(connection.execute("PRAGMA user_version").fetchone()[0] == VERSION)
+            return connection.execute(question).fetchone()[0]
     except sqlite3.Error:
-        return False
+        return None
+
+
+@dataclass(frozen=True)
+class Counts:
+    pages: int
+    documents: int
+
+
+def counts_in(path: Path) -> Counts | None:
+    """How much a compiled or published database holds; None where there is none."""
+    pages, documents = (_asked(path, f"SELECT count(*) FROM {name}") for name in ("pages", "documents"))  # noqa: S608
+    return Counts(int(str(pages)), int(str(documents))) if None not in (pages, documents) else None

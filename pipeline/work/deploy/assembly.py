@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -16,12 +17,13 @@ from pipeline.work.database.fact_tables import NAMES, PLACE, votes_of
 from pipeline.work.database.file import changing, copy_database, filling, writing
 from pipeline.work.extraction import read_facts
 from pipeline.work.extraction.kinds import OTHER_FACTS, VOTES, FactKind, kind_of
-from pipeline.work.files import replacing
+from pipeline.work.files import path_value, replacing
 
 
 @dataclass(frozen=True)
 class Assembled:
     pages: int
+    documents: int
     facts: int
     # The same text and facts give the same digest.
     digest: str
@@ -58,8 +60,10 @@ def assemble(
             before()
         with replacing(output) as building:
             copy_database(database, building)
-            pages, facts, digest = _finish(building)
-    return Assembled(pages, facts, digest, time.monotonic() - started)
+            facts, digest = _finish(building)
+            holds = schema.counts_in(building)
+            assert holds is not None  # it was just written
+    return Assembled(holds.pages, holds.documents, facts, digest, time.monotonic() - started)
 
 
 def _update_facts(connection: sqlite3.Connection, facts_files: Iterable[FactsFile]) -> None:
@@ -81,7 +85,7 @@ def _update_facts(connection: sqlite3.Connection, facts_files: Iterable[FactsFil
 def _insert_new(connection: sqlite3.Connection) -> None:
     new = connection.execute("SELECT id, path FROM offered WHERE id NOT IN (SELECT id FROM _extracted)")
     for document_id, path in new.fetchall():
-        for kind, row in _rows(document_id, read_facts(Path(path))["facts"]):
+        for kind, row in _rows(document_id, read_facts(Path(os.fsdecode(path)))["facts"]):
             columns = (*PLACE, *kind.columns)
             names, marks = ", ".join(f'"{name}"' for name in columns), ", ".join("?" * len(columns))
             values = [row.get(name) for name in columns]
@@ -90,13 +94,13 @@ def _insert_new(connection: sqlite3.Connection) -> None:
     connection.execute(f"INSERT INTO _extracted {unknown}")
 
 
-def _offers(facts_files: Iterable[FactsFile]) -> Iterator[tuple[str, str | None, str]]:
+def _offers(facts_files: Iterable[FactsFile]) -> Iterator[tuple[str, str | None, str | bytes]]:
     missing: list[Path] = []
     for file in facts_files:
         fingerprint = _fingerprint(file.path)
         if fingerprint is None and file.expected:
             missing.append(file.path)
-        yield file.document_id, fingerprint, str(file.path)
+        yield file.document_id, fingerprint, path_value(file.path)
     if missing:
         # They may come back, and without them what readers see of these documents would shrink.
         raise SourceError(
@@ -130,7 +134,7 @@ def _rows(document_id: str, facts: list[dict[str, Any]]) -> Iterator[tuple[FactK
             )
 
 
-def _finish(building: Path) -> tuple[int, int, str]:
+def _finish(building: Path) -> tuple[int, str]:
     """Count, name the content, and take out what readers do not need."""
     with filling(building) as connection:
         digest = hashlib.sha256(str(schema.VERSION).encode())
@@ -141,7 +145,6 @@ def _finish(building: Path) -> tuple[int, int, str]:
             connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0]  # noqa: S608
             for name in NAMES
         )
-        pages = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
         # Whoever indexes the published file must see what changed without reading every text.
         connection.execute("ALTER TABLE documents ADD COLUMN fingerprint TEXT")
         connection.execute(
@@ -149,4 +152,4 @@ def _finish(building: Path) -> tuple[int, int, str]:
         )
         for name in schema.OWN_TABLES:
             connection.execute(f"DROP TABLE {name}")
-    return pages, facts, digest.hexdigest()
+    return facts, digest.hexdigest()

@@ -28,12 +28,17 @@ class PageFiles:
         self.key = key | {"format": FORMAT}
 
     def prepare(self) -> None:
-        """Keep what an earlier attempt on this very content left; clear anything else away."""
+        """Keep what an earlier attempt on this very content left; clear away what other content left.
+
+        Texts that another system wrote stay until each is read anew: somebody may be reading them.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         self.clear_scratch()
-        same = _read(self.folder / MANIFEST) == self.key
+        manifest = self.folder / MANIFEST
+        same = _read(manifest) == self.key
+        clear = not same and manifest.exists()
         for file in self.folder.iterdir():
-            if file.is_file() and (file.suffix == UNFINISHED or not same):
+            if file.is_file() and (file.suffix == UNFINISHED or clear):
                 file.unlink(missing_ok=True)
         if not same:
             self._write(MANIFEST, json.dumps(self.key))
@@ -74,13 +79,19 @@ class PageFiles:
         return PageText(**known | {"text": text.read_text(encoding="utf-8")})
 
     def write(self, page: PageText) -> None:
-        """Provenance first: a page counts once its text is there."""
+        """Provenance first: a page counts once its text is there. A page given up keeps an older text."""
+        if page.method == FAILED and self._has_older_text(page.number):
+            return
         self.write_facts(page)
         self._write(f"{page.number}.txt", page.text)
 
     def write_facts(self, page: PageText) -> None:
         facts = {name: value for name, value in vars(page).items() if name != "text"}
         self._write(f"{page.number}.json", json.dumps(facts, ensure_ascii=False, separators=(",", ":")))
+
+    def _has_older_text(self, number: int) -> bool:
+        text = self.folder / f"{number}.txt"
+        return text.is_file() and not text.with_suffix(".json").exists()
 
     def _write(self, name: str, content: str) -> None:
         unfinished = self.folder / f"{name}{UNFINISHED}"

@@ -1,5 +1,7 @@
 """Going back: what the old code reads is written again, from the new state and from what was kept."""
 
+from datetime import datetime
+
 from django.db.models import Case, CharField, F, Func, Q, Value, When
 from django.db.models.functions import Coalesce
 
@@ -46,6 +48,23 @@ def bring_back_columns(apps, schema_editor) -> None:
     refill_columns(apps, schema_editor)
 
 
+def give_back_untouched(apps, schema_editor) -> None:
+    """A site that was taken over and has not moved since stands again where the old system left it."""
+    Site = apps.get_model("sites", "Site")
+    for adoption in apps.get_model("pipeline", "Adoption").objects.exclude(run_id=None).iterator():
+        before = dict(adoption.before)
+        stood_at = before.pop("stood_at", None)
+        if not before or stood_at is None:
+            continue
+        values = {name: _moment(value) if name.endswith("_at") else value for name, value in before.items()}
+        untouched = Site.objects.filter(pk=adoption.pk, run_id=adoption.run_id, updated_at=_moment(stood_at))
+        untouched.update(run_id=None, last_completed_at=None, **values)
+
+
+def _moment(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
+
+
 def refill(apps, schema_editor) -> None:
     refill_progress(apps, schema_editor)
     refill_columns(apps, schema_editor)
@@ -66,8 +85,9 @@ def _progress_of(site) -> dict:
     stage = "deploy" if site.current_stage == "completed" else site.current_stage
     return {
         "current_stage": site.current_stage,
-        "stage_total": getattr(site, f"{stage}_total"),
-        "stage_completed": getattr(site, f"{stage}_completed"),
+        # A stage that is none of ours has no counters.
+        "stage_total": getattr(site, f"{stage}_total", 0),
+        "stage_completed": getattr(site, f"{stage}_completed", 0),
         "started_at": site.started_at,
         "updated_at": site.updated_at,
     }
@@ -132,4 +152,9 @@ def _newer(value, column: str) -> Coalesce:
 
 
 def _started(apps):
-    return apps.get_model("sites", "Site").objects.exclude(current_stage=None)
+    """The sites that Clerk has run. What it never touched is still as the old system left it."""
+    Site = apps.get_model("sites", "Site")
+    started = Site.objects.exclude(current_stage=None)
+    knows = any(field.name == "run_id" for field in Site._meta.get_fields())
+    # Before there were runs Clerk could run nothing.
+    return started.exclude(run_id=None) if knows else started.none()
