@@ -9,7 +9,7 @@ from sites.migrations.adoption.refill import give_back_untouched
 class Migration(migrations.Migration):
     dependencies = [
         ("pipeline", "0005_documents_without_text"),
-        ("sites", "0005_drop_legacy_columns"),
+        ("sites", "0003_sources_and_documents"),
     ]
 
     operations = [

@@ -98,7 +98,7 @@ def restart(
 def publish_less(site_id: str, operator: Operator, *, priority: int = Run.Priority.NORMAL) -> Run:
     """Deploy what is compiled, though it is much less than is published now. This run may, and no other."""
     with transaction.atomic():
-        note = _record(flow.find_site(site_id), FORCE, operator, first=Stage.DEPLOY)
+        note = record(flow.find_site(site_id), FORCE, operator, first=Stage.DEPLOY)
         run = flow.start(site_id, first=Stage.DEPLOY, priority=priority, by=operator.by)
         return _noted(note, run)
 

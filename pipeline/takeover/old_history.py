@@ -57,9 +57,6 @@ def ended_run(history: History, by: str) -> Run:
 def record(history: History, rows: Sequence[DocumentState]) -> None:
     """Ledger rows with the old system's times. A row that waits has not been tried yet."""
     at = history.updated_at
-    # What `verify --files --fix` made of the same files before: rows of no run, which say the same.
-    found = DocumentState.objects.filter(site_id=history.site_id, run=None)
-    found.filter(document_id__in=[row.document_id for row in rows if row.document_id]).delete()
     for row in rows:
         row.site_id = history.site_id
         row.created_at = row.updated_at = at

@@ -11,12 +11,14 @@ from itertools import islice
 from redis import Redis
 from rq.job import Job
 
+# The old system's jobs are functions of its own package, in its own queues: others may share this Redis.
+PACKAGE = "clerk."
+QUEUES = ("high", "default", "fetch", "ocr", "compilation", "extraction", "deploy")
 # The last part of the function's dotted name, as in `clerk.workers.ocr_complete_coordinator` or
-# `clerk.workers.ocr_page_job`. Clerk's own jobs are in `pipeline.` and are never touched.
+# `clerk.workers.ocr_page_job`.
 COORDINATOR = re.compile(r"coordinator", re.IGNORECASE)
 OCR = re.compile(r"^(?!.*coordinator).*ocr", re.IGNORECASE)
-OURS = "pipeline."
-DEFERRED, FAILED_OCR = "rq:deferred:*", "rq:failed:ocr"
+DEFERRED, FAILED_OCR = "rq:deferred:{}", "rq:failed:ocr"
 # A job that moved on since it was put in the registry is alive, and not ours to remove.
 RESTING = {b"deferred", b"failed", b"stopped", b"canceled", None}
 BATCH = 500
@@ -47,8 +49,8 @@ def remove(connection: Redis) -> Cleaned:
 
 def _each(connection: Redis, do: Callable[[bytes, list[str]], None]) -> Cleaned:
     coordinators = 0
-    for registry in sorted(connection.scan_iter(match=DEFERRED, count=1000)):
-        coordinators += _each_in(connection, registry, COORDINATOR, do)
+    for queue in QUEUES:
+        coordinators += _each_in(connection, DEFERRED.format(queue).encode(), COORDINATOR, do)
     return Cleaned(coordinators, _each_in(connection, FAILED_OCR.encode(), OCR, do))
 
 
@@ -72,8 +74,9 @@ def _matching(connection: Redis, job_ids: list[str], wanted: re.Pattern[str]) ->
         for job_id, (data, description, status) in zip(job_ids, pipe.execute(), strict=True):
             name = function_name(data, description)
             # A job that has expired leaves its id in the registry, and only that to judge it by.
+            is_theirs = name.startswith(PACKAGE) if name else True
             said = name.rpartition(".")[2] or job_id
-            if not name.startswith(OURS) and status in RESTING and wanted.search(said):
+            if is_theirs and status in RESTING and wanted.search(said):
                 yield job_id
 
 

@@ -500,3 +500,19 @@ def test_verify_fix_before_the_carry_over_does_not_stop_it(stuck):
     begun = Run.objects.get(site_id="a.ca")
     assert DocumentState.objects.filter(run=begun, pipeline="ocr").count() == 1
     assert_counters_equal_ledger()
+
+
+def test_jobs_of_another_application_in_the_same_redis_stay(stuck, queue):
+    stuck("a.ca")
+    foreign = [
+        add_job(queue, "mail", "deferred", "crm.tasks.notify_volunteer_coordinator", "ann"),
+        add_job(queue, "ocr", "deferred", "crm.tasks.notify_volunteer_coordinator", "ann"),
+        add_job(queue, "ocr", "failed", "archive.jobs.ocr_old_maps", "map"),
+        add_job(queue, "mail", "deferred", "clerk.workers.mail_coordinator", "not one of its queues"),
+    ]
+    add_job(queue, "ocr", "deferred", "clerk.workers.ocr_complete_coordinator", "a.ca")
+
+    output = run()
+
+    assert "Removed 1 deferred coordinator and 0 failed OCR jobs" in output
+    assert all(queue.exists(f"rq:job:{job}") for job in foreign)

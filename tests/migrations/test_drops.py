@@ -15,6 +15,11 @@ LONG_AGO = datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)
 TABLES_OF_THE_DROPS = {"site_progress", "kept_site_progress", "kept_legacy_columns"}
 
 
+@pytest.fixture(autouse=True)
+def may_go_back(settings):
+    settings.CLERK_ALLOW_DELETION = True
+
+
 @pytest.fixture
 def standing(database):
     """A database at the state columns, with the tables of the pipeline."""
@@ -23,7 +28,8 @@ def standing(database):
 
 
 def add_site(database, subdomain, stage="completed", status="deployed", **values):
-    site = Site(subdomain=subdomain, current_stage=stage, updated_at=timezone.now(), **values)
+    run = 1 if stage else None  # one that Clerk has run
+    site = Site(subdomain=subdomain, current_stage=stage, run_id=run, updated_at=timezone.now(), **values)
     site.save(force_insert=True)
     database.execute("UPDATE sites SET status = %s WHERE subdomain = %s", status, subdomain)
 
@@ -42,8 +48,10 @@ def add_progress(database, subdomain, stage="ocr", at=LONG_AGO):
 
 
 def bake(found=0):
-    for _ in range(10):
-        ReconcileRun.objects.create(started_at=timezone.now(), finished_at=timezone.now(), found=found)
+    """A week and a day of reconcile, every few hours."""
+    for hours in range(0, 8 * 24, 6):
+        at = timezone.now() - timedelta(hours=hours)
+        ReconcileRun.objects.create(started_at=at, finished_at=at, found=found)
 
 
 def legacy_of(database, subdomain):
@@ -84,7 +92,8 @@ def test_before_the_bake_each_failed_criterion_is_named_and_nothing_changes(stan
     for reason in (
         "stuck sites under 1 %: 1 of 1 (100.00 %)",
         "health at least 95 %: 0.00 %",
-        "each of the last 10 reconcile runs found fewer than 5: only 0 runs so far",
+        "each of the last 10 reconcile runs, over at least 24 hours, found fewer than 5: no run so far",
+        "Clerk has been at work for 7 days: since",
         "no intervention that unstuck a site for 7 days: 1 in the last 7 days",
         "site_progress has no row written in the last 24 hours: 1 rows",
         "CLERK_ALLOW_DROPS",
