@@ -119,6 +119,9 @@ TABLES = {
     "AYES: Ruiz, Lee, Ng\nNAYS: Paz\nABSENT: Gil Orr\n",
     "below": "RESULT:\nADOPTED [3 TO 1]\nMOVER:\nBo Lee, Member, District 2\nSECONDER: Cy Ng, Member\n"
     "AYES:\nRuiz, Lee,\nNg\nNAYS\nPaz\nABSENT:\nGil Orr\n",
+    "motion and second": "RESULT: APPROVED AS AMENDED [3-1-0-1]\nMOTION BY: Lee\nSECOND: Ng\nAYES: "
+    "Ruiz, Lee, Ng\n"
+    "NAYS: Paz\nABSENT: Orr\n3. PUBLIC COMMENT\n",
     "in a stack": "RESULT:\nMOVER:\nSECONDER:\nAYES:\nNAYS:\n\nADOPTED [3 TO 1]\nBo Lee, Member, District 2\n"
     "Cy Ng, Member, District 3\nRuiz, Lee,\nNg\nPaz\n",
     "over the next label": "RESULT:\n\nADOPTED [3 TO 1]\n\nMOVER:\n\nBo Lee, Member\n\nSECONDER: Cy Ng, "
@@ -138,6 +141,16 @@ def test_a_table_tells_of_one_motion_whether_or_not_the_text_told_it_before(
 
     assert (told(motion), numbers(motion)) == (("Bo Lee", "Cy Ng", "passed"), (3, 1, 0))
     assert (motion["votes"]["aye"], motion["votes"]["no"]) == (["Ann Ruiz", "Bo Lee", "Cy Ng"], ["Di Paz"])
+
+
+def test_a_motion_told_and_then_listed_is_one(facts) -> None:
+    spoken = "Member Lee moved to pave Elm Street. Member Ng seconded.\n"
+    text = f"{spoken}Moved by: Lee\nSeconded by: Ng\nVote: 5-0\n"
+
+    [motion] = motions(facts(ROLL + text))
+
+    assert (told(motion), numbers(motion)) == (("Bo Lee", "Cy Ng", "passed"), (5, 0, 0))
+    assert motion["text"].startswith("Lee moved to pave")
 
 
 def test_tables_find_their_motions_in_any_order(facts) -> None:

@@ -197,9 +197,9 @@ def _named_after(text: str, roll: Roll, words: Pattern, kind: str, rule: str) ->
         if name and (
             named or name.titled or roll.knows(name.text) or (not roll and _second_named(text, name))
         ):
-            yield Event(
-                kind, match.start(), name.end, name.text, rule, 0.95 if roll.knows(name.text) else 0.85
-            )
+            listed = f"{rule}_label" if match.group().rstrip().endswith(":") else rule
+            confidence = 0.95 if roll.knows(name.text) else 0.85
+            yield Event(kind, match.start(), name.end, name.text, listed, confidence)
 
 
 def _second_named(text: str, name: Name) -> bool:

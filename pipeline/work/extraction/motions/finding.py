@@ -9,7 +9,7 @@ from pipeline.work.extraction.motions import events as motion_events
 from pipeline.work.extraction.motions import outcomes, votes
 from pipeline.work.extraction.motions.events import Event
 from pipeline.work.extraction.motions.flags import flags_of
-from pipeline.work.extraction.motions.floor import Floor, Motion, grouped
+from pipeline.work.extraction.motions.floor import Floor, Motion, grouped, told_once
 from pipeline.work.extraction.motions.headings import without_heading
 from pipeline.work.extraction.motions.tables import Table, motion_of, tables
 from pipeline.work.extraction.motions.tallies import Tally, tallies
@@ -33,7 +33,7 @@ def find(paged: PagedText, context: MeetingContext, people: Iterable[Fact]) -> l
     flat = text.replace("\n\n", "; ").translate(LINE_ENDS)
     floor = grouped(_events(text, flat, roll), [motion_of(table, roll) for table in told], roll)
     _add_votes(floor, text, flat, roll)
-    return [_fact(motion, members) for motion in sorted(floor.motions, key=lambda motion: motion.start)]
+    return [_fact(motion, members) for motion in told_once(floor.motions)]
 
 
 def _without(told: list[Table], text: str) -> str:

@@ -152,7 +152,7 @@ def _second(current: Motion, event: Event, roll: Roll) -> None:
     name = roll.full(event.value or "")
     waiting = current.result in (None, "passed")
     # Who is printed as both is kept, and flagged.
-    other = name != current.mover or event.rule == "seconded_by"
+    other = name != current.mover or event.rule.startswith("seconded_by")
     if current.seconder is None and waiting and event.start - current.end < 1200 and other:
         current.seconder = name
         current.doubts += [event.doubt] if event.doubt else []
@@ -163,3 +163,21 @@ def _end(motion: Motion, event: Event, *, weak: bool = False) -> None:
     motion.result, motion.weak = event.value, weak
     motion.confidence = min(motion.confidence, event.confidence)
     motion.reach(event)
+
+
+def told_once(motions: list[Motion]) -> list[Motion]:
+    """First to last; one that is told without an end, and then listed with the same two people, is one."""
+    kept: list[Motion] = []
+    for motion in sorted(motions, key=lambda motion: motion.start):
+        last = kept[-1] if kept else None
+        if last and _is_repeated(last, motion):
+            motion.start = kept.pop().start
+        kept.append(motion)
+    return kept
+
+
+def _is_repeated(first: Motion, again: Motion) -> bool:
+    ended = first.result or first.tally or first.answers
+    people = (first.mover, first.seconder) == (again.mover, again.seconder)
+    listed = again.rule == "moved_by_label"
+    return listed and not ended and people and bool(first.seconder) and again.start - first.end < NEAR

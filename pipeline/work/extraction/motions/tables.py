@@ -14,9 +14,12 @@ from pipeline.work.extraction.people.surnames import Roll
 LABEL = pattern(
     r"(?m)(?:(?:^|[ \t])(?i:(result|mover|moved by|seconder|seconded by|ayes?|yeas?|nays?|noes|"
     r"abstain(?:ed)?|abstentions?|recused|absent|excused))[ \t]*:|"
-    r"^[ \t]*(RESULT|MOVER|SECONDER|AYES|NAYS|NOES|ABSTAIN|ABSENT)[ \t]*$)[ \t]*"
+    r"^[ \t]*(RESULT|MOVER|SECONDER|AYES|NAYS|NOES|ABSTAIN|ABSENT)[ \t]*$|"
+    r"^[ \t]*(?i:(motion by|motion made by|second|second by))[ \t]*:)[ \t]*"
 )
-SAME = {"moved by": "mover", "seconded by": "seconder"}
+SAME = {"moved by": "mover", "motion by": "mover", "motion made by": "mover"} | dict.fromkeys(
+    ("seconded by", "second", "second by"), "seconder"
+)
 # A value is this near to its label, and this long.
 REACH = 350
 LINES = 12
@@ -54,13 +57,13 @@ def _blocks(text: str) -> Iterator[Labels]:
     """Labels that follow one another, none of them twice."""
     block: Labels = []
     for match in LABEL.finditer(text):
-        word = " ".join((match.group(1) or match.group(2)).lower().split())
+        word = " ".join((match.group(1) or match.group(2) or match.group(3)).lower().split())
         kind = SAME.get(word) or KIND_OF.get(word, word)
         apart = bool(block) and match.start() - block[-1][1].end() > REACH
         if apart or kind == "result" or kind in [known for known, _ in block]:
             yield block
             block = []
-        if block or kind in ("result", "mover"):
+        if block or word in ("result", "mover"):
             block.append((kind, match))
     yield block
 
