@@ -20,5 +20,5 @@ def find(paged: PagedText, context: MeetingContext) -> Iterator[Fact]:
         scale = SCALES.get((word or letter or "").lower(), 1)
         amount = float("".join(whole.replace(",", "").split()) + (fraction or "")) * scale
         yield Fact("money", match.start(), match.end(), "dollar_sign", 0.98, {"amount": round(amount, 2)})
-    for match in CENTS.finditer(paged.text):
+    for match in CENTS.finditer(paged.text) if "¢" in paged.text else ():
         yield Fact("money", match.start(), match.end(), "cents", 0.9, {"amount": int(match.group(1)) / 100})

@@ -42,6 +42,9 @@ class Table:
 
 
 def tables(text: str) -> Iterator[Table]:
+    words = text.lower()
+    if "result" not in words and "mover" not in words:
+        return
     for labels in _blocks(text):
         kinds = [kind for kind, _ in labels]
         if "mover" in kinds and len(kinds) > 1 and ("result" in kinds or "seconder" in kinds):
