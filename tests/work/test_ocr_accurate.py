@@ -62,6 +62,16 @@ def test_it_reads_columns_one_after_the_other(read_pdf, page_text, ocr_options):
 
 
 @installed
+def test_many_pages_are_each_read_for_themselves(read_pdf, page_text):
+    """Short of address space, its runtime would answer with the line before."""
+    pages = [pdfs.prose(seed, 8, 60 + 4 * seed) for seed in range(4)]
+    read_pdf(pdfs.scanned(pages, pdfs.OFFICE), engine="accurate", squeeze=1.0, memory_limit=ROOM)
+
+    for number, lines in enumerate(pages, start=1):
+        assert likeness(page_text(number), lines) > 0.97
+
+
+@installed
 def test_too_little_memory_gives_up_the_page(read_pdf):
     with pytest.raises(PipelineError) as error:
         read_pdf(pdfs.scanned([LINES], pdfs.OFFICE), engine="accurate", memory_limit=150 * MIB)

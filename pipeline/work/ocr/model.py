@@ -37,6 +37,15 @@ class OcrOptions:
     # Pages that may be given up (hang, crash, too much memory) before the whole document is.
     max_failed_pages: int = 3
 
+    @property
+    def address_space(self) -> int:
+        """The wall behind the memory limit: room for what is mapped and not used.
+
+        OpenVINO maps gigabytes that it never touches, and where it gets none it answers with an older result.
+        """
+        accurate = self.engine == "accurate" or self.accurate_below > 0
+        return self.memory_limit + (4096 * MIB if accurate else 256 * MIB)
+
 
 @dataclass(frozen=True)
 class PageText:

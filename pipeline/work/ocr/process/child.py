@@ -11,10 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from pipeline.errors import PipelineError
+from pipeline.work.ocr.model import OcrOptions
 
 PR_SET_PDEATHSIG = 1
-# Room for what is mapped and not used; a bomb that outruns the parent's watch ends here.
-OVERSHOOT = 256 * 1024 * 1024
 
 
 Tell = Callable[..., None]
@@ -27,7 +26,7 @@ def serve(read: Read, order: dict[str, Any], report: int, parent: int) -> None:
         os.setpgid(0, 0)
         die_with(parent)
         os.environ["TMPDIR"] = order["scratch"]
-        _limit(order["options"]["memory_limit"])
+        _limit(OcrOptions(**order["options"]).address_space)
         _serve(read, order, _teller(report))
         os._exit(0)
     finally:
@@ -67,8 +66,7 @@ def die_with(parent: int) -> None:
         os._exit(1)
 
 
-def _limit(memory: int) -> None:
-    """The parent watches what is really used; this is the wall behind it."""
+def _limit(wall: int) -> None:
+    """The parent watches what is really used; a bomb that outruns its watch ends at this wall."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    wall = memory + OVERSHOOT
     resource.setrlimit(resource.RLIMIT_AS, (wall, wall))
