@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import cache
 from pathlib import Path
 
 from pipeline.work.database import schema
@@ -71,7 +72,9 @@ def _write_document(connection: sqlite3.Connection, site: str, number: int, text
 
 def _texts(dice: random.Random, library: Library) -> Iterator[str]:
     """Endless pages: stretches of a long text whose words follow Zipf's law, with the words we ask for."""
-    pool = dice.choices(_vocabulary(), [1 / (rank + 3) for rank in range(VOCABULARY)], k=500_000)
+    pool = dice.choices(
+        _vocabulary(), [1 / (rank + 3) for rank in range(VOCABULARY)], k=library.words * 2_000
+    )
     while True:
         length = dice.randint(library.words // 2, library.words * 3 // 2)
         start = dice.randrange(len(pool) - length)
@@ -87,6 +90,7 @@ def _texts(dice: random.Random, library: Library) -> Iterator[str]:
         yield " ".join(words)
 
 
+@cache
 def _vocabulary() -> list[str]:
     dice = random.Random(15)
     letters = "abcdefghijklmnopqrstuvwxyz"
