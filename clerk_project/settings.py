@@ -367,6 +367,8 @@ RECORDS_SEARCHES_PER_MINUTE = envint("RECORDS_SEARCHES_PER_MINUTE", 60)
 RECORDS_IMAGES_PER_MINUTE = envint("RECORDS_IMAGES_PER_MINUTE", 600)
 # Requests to the API in a minute, from one address without a token. 0: no limit.
 RECORDS_API_PER_MINUTE = envint("RECORDS_API_PER_MINUTE", 60)
+# Notes and saved searches that one address may leave in a minute. 0: no limit.
+RECORDS_NOTES_PER_MINUTE = envint("RECORDS_NOTES_PER_MINUTE", 5)
 # The index over all sites: where it lies, and whether deploy writes it.
 SEARCH_INDEX = envbool("SEARCH_INDEX", True)
 SEARCH_INDEX_DIR = envpath("SEARCH_INDEX_DIR", BASE_DIR / "var" / "index")

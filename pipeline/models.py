@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from pipeline.indexes import NamedIndex
-from sites.models import Document, Site
+from sites.models import Document, Kind, Site, Source
 from sites.stages import WORK_STAGES, Stage
 
 STAGE_CHOICES = [(stage.value, stage.label) for stage in WORK_STAGES]
@@ -408,3 +408,61 @@ class WebhookDelivery(models.Model):
 
     def __str__(self) -> str:
         return f"{self.event} of run {self.run_id}: {self.status}"
+
+
+# ---- What people decided about a document -------------------------------------------------------------
+
+
+class Decision(models.Model):
+    """About one document at its source: it holds for every version of it, and for those to come."""
+
+    site = models.ForeignKey(Site, models.CASCADE, related_name="+", db_column="subdomain")
+    source = models.ForeignKey(Source, models.SET_NULL, null=True, blank=True, related_name="+")
+    external_id = models.TextField()
+    reason = models.TextField(blank=True, default="", db_default="")
+    by = models.CharField(max_length=150, blank=True, default="", db_default="")
+
+    class Meta:
+        abstract = True
+
+
+class Correction(Decision):
+    """What the source says of a document and is not so. Null: that is as the source says."""
+
+    meeting_date = models.DateField(null=True, blank=True)
+    body = models.TextField(null=True, blank=True)
+    kind = models.CharField(max_length=10, choices=Kind, null=True, blank=True)
+    at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        db_table = "document_corrections"
+        db_table_comment = "Dates, bodies and kinds of documents that people put right"
+        constraints = [
+            models.UniqueConstraint(fields=["site", "source", "external_id"], name="uix_corrections_document")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.site_id} {self.external_id}"
+
+
+class Takedown(Decision):
+    """A document that is not to be read by anybody, and not to be fetched again, until it is lifted."""
+
+    at = models.DateTimeField(auto_now_add=True)
+    lifted_at = models.DateTimeField(null=True, blank=True)
+    lifted_by = models.CharField(max_length=150, blank=True, default="", db_default="")
+
+    class Meta:
+        db_table = "takedowns"
+        db_table_comment = "Documents taken out of the records, and why"
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["site", "source", "external_id"],
+                condition=Q(lifted_at=None),
+                name="uix_takedowns_document",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.site_id} {self.external_id}"

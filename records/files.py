@@ -9,6 +9,7 @@ from pathlib import Path
 from django.db.models import Q
 
 from pipeline.stages.documents import stable_id
+from pipeline.work.database.page_texts import read_pages
 from pipeline.work.ocr.words import PlacedWord, words_of
 from records.published import PublishedDocument
 from sites.models import Document
@@ -39,6 +40,14 @@ class Original:
         if not (folder / f"{page}.json").is_file():
             _pull(folder)
         return words_of(folder, page)
+
+
+def first_page(row: Document) -> str:
+    """The text of a document's first page, as it was read; empty where there is none."""
+    if not row.path:
+        return ""
+    folder = SiteFiles.of(row.site_id).text_dir(row.path)
+    return next((page.text for page in read_pages(folder)), "")
 
 
 def original_of(document: PublishedDocument) -> Original | None:

@@ -6,7 +6,7 @@ digits), so under a site's name every other word is free.
 
 from django.urls import path, register_converter
 
-from records.views import crawlers, following, home, meetings, people, reader, search, site, tables
+from records.views import crawlers, following, home, meetings, notes, people, reader, search, site, tables
 
 # The first words of every other address of Clerk; no site's page stands there.
 TAKEN = (
@@ -73,6 +73,8 @@ urlpatterns = [
     path("<site:site_id>/tables/<slug:name>.csv", tables.download, name="download"),
     path("<site:site_id>/<document:document_id>", reader.document, name="document"),
     path("<site:site_id>/<document:document_id>/<int:page>", reader.page, name="page"),
+    path("<site:site_id>/<document:document_id>/<int:page>/note", notes.leave, name="note"),
+    path("<site:site_id>/<document:document_id>/operate", notes.operate, name="operate"),
     path("<site:site_id>/<document:document_id>/<int:page>/<int:width>.webp", reader.picture, name="picture"),
     path("<site:site_id>/<document:document_id>/<int:page>.txt", reader.text, name="text"),
     path("<site:site_id>/<document:document_id>/pages", reader.pages, name="pages"),

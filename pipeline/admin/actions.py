@@ -8,9 +8,10 @@ from django.db.models import Count, QuerySet
 
 from pipeline.admin.confirm import Act
 from pipeline.models import DocumentState, Run, Status
-from pipeline.operations import interventions
+from pipeline.operations import decisions, interventions
 from pipeline.operations.interventions import ActOutcome, Operator, for_each
 from pipeline.reports.wording import plural
+from pipeline.stages.decisions import TAKEN_DOWN
 from sites.models import Document, Site
 from sites.stages import WORK_STAGES
 
@@ -187,6 +188,20 @@ def _skip_rows(rows: QuerySet[DocumentState], operator: Operator, seconds: float
     )
 
 
+def _take_down_documents(documents: QuerySet[Document], operator: Operator, seconds: float) -> ActOutcome:
+    keys = documents.order_by("pk").values_list("pk", flat=True)
+    return for_each(keys, lambda pk: decisions.take_down(pk, operator), seconds)
+
+
+def _lift_documents(documents: QuerySet[Document], operator: Operator, seconds: float) -> ActOutcome:
+    keys = documents.order_by("pk").values_list("pk", flat=True)
+    return for_each(keys, lambda pk: decisions.lift(pk, operator), seconds)
+
+
+def _is_taken_down(document: Document) -> bool:
+    return document.skip_reason.startswith(TAKEN_DOWN)
+
+
 SKIPPING = "Left out on purpose, in this run and in later ones. It shows as skipped, with your reason."
 
 
@@ -213,7 +228,24 @@ DOCUMENT_ACTS = (
         "Take up again",
         "The next run does what is missing of it.",
         _unskip_documents,
-        fits=lambda it: bool(it.skip_reason),
+        fits=lambda it: bool(it.skip_reason) and not _is_taken_down(it),
+    ),
+    Act(
+        "take-down",
+        "Take down",
+        "Readers lose it now: it is gone from search, pages, feeds, the API and the deployed databases, and "
+        "no version of it is fetched again. It can be lifted.",
+        _take_down_documents,
+        needs_reason=True,
+        danger=True,
+        fits=lambda it: not _is_taken_down(it),
+    ),
+    Act(
+        "lift",
+        "Lift the takedown",
+        "Readers have it again after the next run, which begins now where none is under way.",
+        _lift_documents,
+        fits=lambda it: _is_taken_down(it),
     ),
 )
 LEDGER_ACTS = (

@@ -5,18 +5,23 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin.utils import flatten_fieldsets
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from pipeline.admin import actions, html
+from pipeline.admin import actions, correct, html
 from pipeline.admin.base import ReadOnly, SearchedBySite
 from pipeline.admin.confirm import ActingAdmin
 from pipeline.admin.html import site_link
 from pipeline.models import DocumentState
 from pipeline.reports import documents
+from records.files import first_page
 from sites.models import Document
+from sites.stages import Stage
+
+TEXT_SHOWN = 4000
 
 
 class LedgerInline(ReadOnly, admin.TabularInline):
@@ -61,8 +66,10 @@ class DocumentAdmin(ReadOnly, SearchedBySite, ActingAdmin):
     search_help_text = "A site's exact name, or words of a title or a body"
     ordering = ("-id",)
     inlines = [LedgerInline]
+    change_form_template = "admin/sites/document/change_form.html"  # type: ignore[misc]
     acts = actions.DOCUMENT_ACTS
     fieldsets = (
+        ("In the records", {"fields": ("reader", "facts_read", "text_read", "readers_notes")}),
         (None, {"fields": ("site_name", "title", "body", "meeting_date", "kind", "overall", "skip_reason")}),
         ("The file", {"fields": ("link", "path", "content_type", "size", "pages", "sha256", "fetched_at")}),
         ("Its versions", {"fields": ("source", "external_id", "version", "superseded_at", "created_at")}),
@@ -76,6 +83,37 @@ class DocumentAdmin(ReadOnly, SearchedBySite, ActingAdmin):
 
     def title_of(self, obj: Document) -> str:
         return str(obj)
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.correct_view)
+        return [path("<int:pk>/correct/", view, name="sites_document_correct"), *super().get_urls()]
+
+    def correct_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        document = get_object_or_404(Document.objects.select_related("site"), pk=pk)
+        return correct.page(request, document, self.admin_site.each_context(request))
+
+    @admin.display(description="reader")
+    def reader(self, document: Document) -> SafeString:
+        return html.document_in_records(document)
+
+    @admin.display(description="facts")
+    def facts_read(self, document: Document) -> str:
+        """What extraction counted, by kind."""
+        row = next((row for row in document.ledger.all() if row.pipeline == Stage.EXTRACTION), None)
+        counts = (row.facts or {}).get("counts", {}) if row else {}
+        return ", ".join(f"{number} {kind}" for kind, number in sorted(counts.items())) or "none"
+
+    @admin.display(description="text of the first page")
+    def text_read(self, document: Document) -> SafeString:
+        text = first_page(document)
+        return format_html('<pre class="page-text">{}</pre>', text[:TEXT_SHOWN]) if text else html.NOTHING
+
+    @admin.display(description="notes of readers")
+    def readers_notes(self, document: Document) -> SafeString:
+        address = reverse("admin:records_note_changelist")
+        open_notes = document.notes.filter(settled_at=None).count()
+        words = f"{open_notes} open" if open_notes else "none open"
+        return format_html('<a href="{}?document={}">{}</a>', address, document.pk, words)
 
     @admin.display(description="document")
     def what(self, document: Document) -> SafeString:

@@ -10,6 +10,8 @@ from django.utils.safestring import SafeString, mark_safe
 
 from pipeline.models import Run, Status
 from pipeline.reports import wording
+from pipeline.stages.documents import stable_id
+from records.published import database_of, opened
 from sites.models import Document, Site
 from sites.stages import WORK_STAGES, Progress, Stage
 
@@ -163,3 +165,19 @@ def site_link(site_id: str | None) -> SafeString:
     if not site_id:
         return NOTHING
     return format_html('<a href="{}">{}</a>', reverse("admin:sites_site_change", args=[site_id]), site_id)
+
+
+def site_in_records(site_id: str) -> SafeString:
+    if database_of(site_id) is None:
+        return format_html('<span class="quiet">{}</span>', "nothing is published yet")
+    return format_html('<a href="{}">Read its records</a>', reverse("records:site", args=[site_id]))
+
+
+def document_in_records(document: Document) -> SafeString:
+    """A link to where readers read it, when it is published."""
+    published_id = stable_id(document)
+    with opened(document.site_id) as records:
+        if records is None or records.document(published_id) is None:
+            return format_html('<span class="quiet">{}</span>', "not published")
+    address = reverse("records:document", args=[document.site_id, published_id])
+    return format_html('<a href="{}">Read it as readers do</a>', address)

@@ -72,7 +72,7 @@ class LedgerAdmin(ReadOnly, SearchedBySite, ActingAdmin):
     acts = actions.LEDGER_ACTS
     fieldsets = (
         ("What happened", {"fields": ("state", "code", "meaning", "error_message", "tried")}),
-        ("Of what", {"fields": ("site_name", "document_name", "unit", "pipeline", "of_run")}),
+        ("Of what", {"fields": ("site_name", "document_name", "records", "unit", "pipeline", "of_run")}),
         ("Reported by the work", {"fields": ("facts_shown", "processed_at")}),
         (
             "For debugging",
@@ -115,6 +115,11 @@ class LedgerAdmin(ReadOnly, SearchedBySite, ActingAdmin):
     @admin.display(description="stage", ordering="pipeline")
     def stage(self, row: DocumentState) -> str:
         return row.pipeline
+
+    @admin.display(description="records")
+    def records(self, row: DocumentState) -> SafeString:
+        document = row.document
+        return html.document_in_records(document) if document else html.site_in_records(row.site_id)
 
     @admin.display(description="site", ordering="site")
     def site_name(self, row: DocumentState) -> SafeString:

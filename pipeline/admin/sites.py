@@ -100,7 +100,10 @@ class SiteAdmin(ActingAdmin):
     change_form_template = "admin/sites/site/change_form.html"
     formfield_overrides = {models.TextField: {"widget": forms.Textarea(attrs={"rows": 2, "cols": 60})}}
     fieldsets = (
-        ("Who it is", {"fields": ("subdomain", ("name", "kind"), ("state", "country"), ("lat", "lng"))}),
+        (
+            "Who it is",
+            {"fields": (("subdomain", "records"), ("name", "kind"), ("state", "country"), ("lat", "lng"))},
+        ),
         ("How it is read", {"fields": (("start_year", "languages", "time_zone"), "scraper", "extra")}),
     )
 
@@ -109,7 +112,7 @@ class SiteAdmin(ActingAdmin):
         return super().get_queryset(request).annotate(has_failed=Exists(failed), failures_now=FAILURES)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Site | None = None) -> tuple[str, ...]:
-        return ("subdomain",) if obj else ()
+        return ("subdomain", "records") if obj else ("records",)
 
     def get_urls(self) -> list[URLPattern]:
         live = self.admin_site.admin_view(self.live_view)
@@ -154,6 +157,10 @@ class SiteAdmin(ActingAdmin):
             raise Http404
         context = {"report": report_on(site), "acts": self.acts_on(site, request)}
         return render(request, "pipeline/_site.html", context)
+
+    @admin.display(description="records")
+    def records(self, site: Site) -> SafeString:
+        return html.site_in_records(site.pk) if site.pk else html.NOTHING
 
     @admin.display(description="site", ordering="subdomain")
     def site(self, site: Site) -> SafeString:

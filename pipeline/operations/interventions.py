@@ -20,6 +20,7 @@ from pipeline.reconcile import find, lock
 from pipeline.reconcile.find import Suspect
 from pipeline.reconcile.repair import Repair, repair_by_hand
 from pipeline.reports.standstill import explain
+from pipeline.stages.decisions import TAKEN_DOWN
 from pipeline.stages.publications import FORCE
 from pipeline.state import UnknownSite, resets
 from sites.models import STUCK_AFTER, Document, Site
@@ -248,21 +249,26 @@ def skip(document_id: int, operator: Operator) -> Document:
         if document.skip_reason:
             raise Refused(f"{document} is skipped already ({document.skip_reason})")
         record(document.site, "skip", operator, document)
-        row = DocumentState.objects.filter(
-            document=document,
-            run=document.site.run_id or 0,
-            run__status=Run.Status.RUNNING,
-            status__in=Status.OPEN,
-        ).first()
-        message = f"skipped by {operator.by or 'an operator'}: {operator.reason}"
-        try:
-            seq = resets.skip_document(document, row, operator.reason, message)
-        except Fenced as error:
-            raise Refused(f"{document}: {error}; try again") from error
-        if row is not None and row.run_id is not None and seq is not None:
-            send_coordinator = partial(sending.send_coordinator, document.site_id, row.run_id, seq)
-            transaction.on_commit(send_coordinator)
+        leave_out(document, operator, operator.reason)
     return document
+
+
+def leave_out(document: Document, operator: Operator, reason: str) -> None:
+    """End what a run still has to do of the document, and let no later run begin it."""
+    row = DocumentState.objects.filter(
+        document=document,
+        run=document.site.run_id or 0,
+        run__status=Run.Status.RUNNING,
+        status__in=Status.OPEN,
+    ).first()
+    message = f"skipped by {operator.by or 'an operator'}: {operator.reason}"
+    try:
+        seq = resets.skip_document(document, row, reason, message)
+    except Fenced as error:
+        raise Refused(f"{document}: {error}; try again") from error
+    if row is not None and row.run_id is not None and seq is not None:
+        send_coordinator = partial(sending.send_coordinator, document.site_id, row.run_id, seq)
+        transaction.on_commit(send_coordinator)
 
 
 def unskip(document_id: int, operator: Operator) -> Document:
@@ -271,6 +277,8 @@ def unskip(document_id: int, operator: Operator) -> Document:
         document = Document.objects.select_related("site").get(pk=document_id)
         if not document.skip_reason:
             raise Refused(f"{document} is not skipped")
+        if document.skip_reason.startswith(TAKEN_DOWN):
+            raise Refused(f"{document} is taken down; lift that instead")
         if document.sha256 and not document.path:
             raise Refused(f"{document} is {document.skip_reason}, and has none of its own")
         record(document.site, "unskip", operator, document, was=document.skip_reason)

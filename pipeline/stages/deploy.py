@@ -1,6 +1,6 @@
 """The deploy stage: text and facts of a site are joined and published."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -11,6 +11,7 @@ from django.conf import settings
 from pipeline.models import Run
 from pipeline.stages import publications
 from pipeline.stages.compilation import site_info
+from pipeline.stages.decisions import taken_down_documents
 from pipeline.stages.documents import extracted_ids, read_documents, stable_id
 from pipeline.stages.shared_files import push_database, shared
 from pipeline.state.attempt import Attempt, Finished
@@ -18,6 +19,8 @@ from pipeline.work import deploy
 from pipeline.work.database.schema import Counts
 from pipeline.work.deploy import FactsFile, Release, Target
 from pipeline.work.deploy.directory import DirectoryTarget
+from pipeline.work.deploy.targets import Withdrawing
+from pipeline.work.deploy.withdrawal import digest_without, withdraw_documents
 from pipeline.work.files import remove_old
 from pipeline.work.index.upkeep import Served
 from sites.models import Site
@@ -81,14 +84,32 @@ def deploy_site(
             publications.refuse_much_less(
                 site_id, publications.published_now(site_id, databases_dir()), holds
             )
-        version = deploy.version_of(began, assembled.digest)
+        gone = taken_down_ids(site_id)
+        left_out = withdraw_documents(output, gone)
+        digest = digest_without(assembled.digest, left_out)
+        version = deploy.version_of(began, digest)
         release = Release(site_id, version, output, deploy.datasette_metadata(site_info(site)))
         published = deploy.publish(release, target_urls(), before)
+        # Taken down while this was being published: whoever did it found the version before.
+        withdraw(site_id, taken_down_ids(site_id) - gone)
         hooks = deploy.run_hooks(settings.AFTER_DEPLOY_COMMAND, release, published)
     finally:
         output.unlink(missing_ok=True)
     changed = any(each.changed for each in published)
     return Deployed(holds.pages, holds.documents, assembled.facts, published[0].version, changed, hooks)
+
+
+def taken_down_ids(site_id: str) -> set[str]:
+    return {stable_id(document) for document in taken_down_documents(site_id)}
+
+
+def withdraw(site_id: str, document_ids: Collection[str]) -> None:
+    """Take documents out of what readers have now, ahead of the next deploy, wherever that can be done."""
+    if not document_ids:
+        return
+    for _, target in targets():
+        if isinstance(target, Withdrawing):
+            target.withdraw(site_id, document_ids)
 
 
 def target_urls() -> list[str]:

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from pipeline.errors import storable
 from pipeline.models import DocumentState, Status
+from pipeline.stages.decisions import corrected, leave_out_taken_down, taken_down
 from pipeline.stages.identity import Place, path_for, reclaim
 from pipeline.state.attempt import Attempt
 from pipeline.work.database import compilation
@@ -32,7 +33,7 @@ _DESCRIPTION = ("url", "title", "body", "meeting_date", "meeting_time", "kind", 
 def record_listing(source: Source, listing: Listing) -> list[Document]:
     """Write down what a listing found; the documents still to be downloaded. Doing it twice adds nothing."""
     listing = _storable(source, listing)
-    refs = {ref.external_id: ref for ref in listing.refs}
+    refs = {ref.external_id: ref for ref in corrected(source, listing.refs)}
     latest = _latest(source, set(refs) | {check.external_id for check in listing.checks})
     unknown = {identity: ref for identity, ref in refs.items() if identity not in latest}
     if unknown and reclaim(source, unknown):
@@ -40,6 +41,7 @@ def record_listing(source: Source, listing: Listing) -> list[Document]:
     changed = _changed(latest, refs, listing)
     new = [_document(source, ref, 1) for identity, ref in refs.items() if identity not in latest]
     new += [_next_version(source, old, refs.get(old.external_id)) for old in changed]
+    leave_out_taken_down(source, new)
     # A listing that another worker has recorded meanwhile is not recorded again.
     Document.objects.bulk_create(new, batch_size=BATCH, ignore_conflicts=True)
     kept = {key: row for key, row in latest.items() if row not in changed}
@@ -220,6 +222,7 @@ def due_for_recheck(
     """Known documents of the window. Without validators a check is a whole download: not every run."""
     seldom = timezone.now() - timedelta(days=days_without_validators)
     newest = source.documents.filter(superseded_at=None).exclude(sha256="")
+    newest = newest.exclude(external_id__in=taken_down(source))
     recent = newest.filter(Q(meeting_date__gte=window) | Q(meeting_date=None, created_at__date__gte=window))
     due = recent.filter(~Q(etag="") | ~Q(last_modified="") | Q(checked_at__lt=seldom))
     fetcher, files = fetcher_class(source.platform), SiteFiles.of(source.site_id)

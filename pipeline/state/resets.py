@@ -82,3 +82,14 @@ def _count_unworked(row: DocumentState) -> int | None:
     if row.run_id is None or not here.update(**one_more(row.pipeline, "failed")):
         raise Fenced(f"{row.site_id} is not in run {row.run_id}, {row.pipeline}, any more")
     return claim_coordinator(row.site_id, row.run_id)
+
+
+def do_again(document_ids: Sequence[int], stages: Sequence[Stage], intervention_id: int) -> int:
+    """What was processed is to be done again, by the run that begins in this very transaction."""
+    done = 0
+    for some in batches(document_ids, 500):
+        rows = DocumentState.objects.filter(
+            document_id__in=some, pipeline__in=stages, status=Status.PROCESSED
+        )
+        done += reopen(rows, None, intervention_id=intervention_id)
+    return done

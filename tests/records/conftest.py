@@ -21,12 +21,14 @@ from sites.storage import SiteFiles
 from tests.records.minutes import AGENDA, MOTIONS, ROLL
 
 roles = importlib.import_module("pipeline.migrations.0004_roles")
+readers_roles = importlib.import_module("records.migrations.0002_roles")
 
 
 @pytest.fixture
 def as_(db):
     """A client logged in as a member of this group; of none for the empty name."""
     roles.create(apps, None)
+    readers_roles.grant(apps, None)
 
     def log_in(group: str) -> Client:
         user = User.objects.create_user(group or "nobody", password="x", is_staff=True)

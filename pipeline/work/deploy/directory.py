@@ -4,7 +4,7 @@ import fcntl
 import json
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from pipeline.work.deploy import releases
 from pipeline.work.deploy.releases import Published, Release
+from pipeline.work.deploy.withdrawal import digest_without, documents_in, withdraw_documents
 from pipeline.work.files import replacing, write_text
 
 VERSIONS = ".versions"
@@ -57,6 +58,31 @@ class DirectoryTarget:
             raise releases.unknown_version(site, version)
         with self._alone():
             return self._swap(site, version)
+
+    def withdraw(self, site: str, document_ids: Collection[str]) -> None:
+        """Serve the current version without these, and keep no version that holds one of them."""
+        current = self.current(site)
+        for version in self.versions(site):
+            kept = self.kept(site, version)
+            if not documents_in(kept, document_ids):
+                continue
+            if version == current:
+                self._serve_without(site, version, document_ids)
+            kept.unlink(missing_ok=True)
+            kept.with_suffix(".json").unlink(missing_ok=True)
+
+    def _serve_without(self, site: str, version: str, document_ids: Collection[str]) -> None:
+        stamp, _, digest = version.rpartition("-")
+        fresh = self.kept(site, f"{stamp}-{digest_without(digest, document_ids)[:12]}")
+        about = _read_json(self.kept(site, version).with_suffix(".json"))
+        write_text(fresh.with_suffix(".json"), json.dumps(about, ensure_ascii=False))
+        with replacing(fresh) as building:
+            shutil.copyfile(self.kept(site, version), building)
+            withdraw_documents(building, document_ids)
+        with self._alone():
+            # A deploy that came meanwhile has left them out itself.
+            if self.current(site) == version:
+                self._swap(site, fresh.stem)
 
     def _swap(self, site: str, version: str) -> Published:
         previous = self.current(site)

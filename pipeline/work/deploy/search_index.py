@@ -1,6 +1,6 @@
 """Publishes to the search index over all sites: what changed in a site's database, in one commit."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +48,11 @@ class SearchIndexTarget:
             raise releases.unknown_version(site, version)
         kept = DirectoryTarget(self.databases).kept(site, version)
         return self._sync(site, version, kept, self.current(site))
+
+    def withdraw(self, site: str, document_ids: Collection[str]) -> None:
+        with _as_source_errors(self.root):
+            for document_id in document_ids:
+                writing.remove_document(self.root, site, document_id)
 
     def _sync(self, site: str, version: str, database: Path, previous: str | None) -> Published:
         with _as_source_errors(self.root):

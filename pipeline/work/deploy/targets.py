@@ -1,10 +1,10 @@
 """Where a database can be published, by URL; a package may offer more under `clerk.deploy_targets`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cache
 from importlib.metadata import entry_points
 from pkgutil import resolve_name
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from pipeline.errors import StageError
 from pipeline.work.deploy.releases import Published, Release
@@ -31,6 +31,13 @@ class Target(Protocol):
 
     def switch(self, site: str, version: str) -> Published:
         """Serve a version that is kept."""
+
+
+@runtime_checkable
+class Withdrawing(Protocol):
+    """A target that can take documents out of what it serves before the next deploy."""
+
+    def withdraw(self, site: str, document_ids: Collection[str]) -> None: ...
 
 
 @cache
