@@ -36,7 +36,10 @@ def test_the_migration_makes_the_groups_with_their_permissions(db):
         for name in ("viewer", "operator")
     )
     assert {name.split("_")[0] for name in viewer} == {"view"}
-    assert operator - viewer == {"operate_pipeline", "add_site", "change_site", "add_source", "change_source"}
+    assert operator - viewer == {
+        *("operate_pipeline", "add_site", "change_site", "add_source", "change_source"),
+        *("add_apitoken", "change_apitoken", "view_apitoken", "view_savedsearch", "view_alert"),
+    }
 
 
 @pytest.mark.parametrize("group", ["viewer", "operator"])
