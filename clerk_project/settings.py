@@ -343,6 +343,10 @@ if not OCR_ENGINE.replace("-", "_").isidentifier():
     )
 TESSERACT_CMD = env("TESSERACT_CMD") or None
 TESSDATA_PREFIX = env("TESSDATA_PREFIX") or None
+# Whether the process that reads a document is shut in as far as the kernel can (docs/ocr.md), and the folders
+# that a plug-in engine must see there, such as that of its models.
+OCR_SANDBOX = envbool("OCR_SANDBOX", True)
+OCR_READ_DIRS = envlist("OCR_READ_DIRS")
 OCR_MEMORY_MB = envint("OCR_MEMORY_MB", 640, 200)
 # "below:90": pages that the engine is less than 90 percent sure of are read by the accurate one, too.
 OCR_ACCURATE = env("OCR_ACCURATE") or ""

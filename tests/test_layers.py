@@ -91,6 +91,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
         "pipeline.work.ocr",
     ),
     "pipeline.reports": (
+        "pipeline.work.ocr.process",
         *(
             "sites",
             "pipeline.errors",

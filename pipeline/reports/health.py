@@ -11,6 +11,7 @@ from django.utils import timezone
 from pipeline.models import ReconcileRun
 from pipeline.queue.inspection import QueueFacts, Workforce
 from pipeline.reports.sites import SiteTotals
+from pipeline.work.ocr.process import sandbox
 from sites.models import Source
 
 DEGRADED_BELOW, UNHEALTHY_BELOW = 95, 80
@@ -53,6 +54,7 @@ def checks(totals: SiteTotals, force: Workforce) -> list[Check]:
         _disk(),
         _sources(),
         _paused(totals),
+        _sandbox(),
     ]
 
 
@@ -151,3 +153,15 @@ def _paused(totals: SiteTotals) -> Check:
         return Check("paused", Level.OK, "no site is paused")
     message = f"{totals.paused} site{' is' if totals.paused == 1 else 's are'} paused"
     return Check("paused", Level.NOTE, message)
+
+
+def _sandbox() -> Check:
+    """What shuts the readers of foreign files in, on the machine where this is asked."""
+    if not settings.OCR_SANDBOX:
+        return Check("sandbox", Level.NOTE, "readers of documents are not shut in: OCR_SANDBOX is off")
+    found = sandbox.available()
+    lacking = [wall for wall in sandbox.WALLS if wall not in found]
+    if lacking:
+        message = f"readers of documents are shut in by less than all: no {', no '.join(lacking)} here"
+        return Check("sandbox", Level.NOTE, message)
+    return Check("sandbox", Level.OK, f"readers of documents are shut in: {', '.join(found)}")

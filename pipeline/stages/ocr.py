@@ -1,5 +1,7 @@
 """The OCR stage: every page of one document becomes text."""
 
+import os
+
 from django.conf import settings
 
 from pipeline.stages.documents import document_of
@@ -75,6 +77,8 @@ def ocr_options(engine: str = "") -> ocr.OcrOptions:
         squeeze=1.0 if name == ACCURATE else ocr.OcrOptions.squeeze,
         accurate_below=accurate_below,
         memory_limit=megabytes * 1024 * 1024,
+        sandbox=settings.OCR_SANDBOX,
+        read_dirs=os.pathsep.join(settings.OCR_READ_DIRS),
         page_seconds=settings.OCR_PAGE_SECONDS,
         # A little before the queue's alarm, so that the pages in hand are kept.
         document_seconds=settings.JOB_LIMITS["ocr"] * 0.95,

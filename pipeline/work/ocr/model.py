@@ -20,6 +20,9 @@ class OcrOptions:
     engine: str = "auto"
     tesseract_cmd: str | None = None
     tessdata: str | None = None
+    # Whether the reader is shut in, and the folders that a plug-in engine may read there, joined as in PATH.
+    sandbox: bool = True
+    read_dirs: str = ""
     # The first look at a page, and the second when the first was doubtful. What recognition costs goes with a
     # line's width in units of its height: narrowed to 0.85 it reads as well and is cheaper (docs/ocr.md).
     dpi: int = 150

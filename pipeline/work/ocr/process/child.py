@@ -8,10 +8,13 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from pipeline.errors import PipelineError
 from pipeline.work.ocr.model import OcrOptions
+from pipeline.work.ocr.process import sandbox
+from pipeline.work.ocr.process.memory import open_own
 
 PR_SET_PDEATHSIG = 1
 
@@ -27,6 +30,7 @@ def serve(read: Read, order: dict[str, Any], report: int, parent: int) -> None:
         die_with(parent)
         os.environ["TMPDIR"] = order["scratch"]
         _limit(OcrOptions(**order["options"]).address_space)
+        _shut_in(order)
         _serve(read, order, _teller(report))
         os._exit(0)
     finally:
@@ -64,6 +68,18 @@ def die_with(parent: int) -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
+
+
+def _shut_in(order: dict[str, Any]) -> None:
+    """Only now, with what is needed from outside in hand."""
+    open_own()
+    options = order["options"]
+    if not options["sandbox"]:
+        return
+    program, data = options["tesseract_cmd"], options["tessdata"]
+    named = [order["file"], *order.get("reads", ()), program, data, *options["read_dirs"].split(os.pathsep)]
+    paths = {Path(path).resolve() for path in named if path}
+    sandbox.enter(sandbox.code_paths() | paths, Path(order["scratch"]))
 
 
 def _limit(wall: int) -> None:

@@ -1,5 +1,6 @@
 """How much memory a process really uses, and giving back what it does not."""
 
+import contextlib
 import ctypes
 import os
 import sys
@@ -15,6 +16,23 @@ def memory_of(pid: int) -> int:
     except (OSError, IndexError, ValueError):
         return 0
     return pages * os.sysconf("SC_PAGE_SIZE") + sum(map(memory_of, children_of(pid)))
+
+
+_own = -1
+
+
+def open_own() -> None:
+    """While /proc can be seen: a child that is shut in asks through what it holds."""
+    global _own
+    with contextlib.suppress(OSError):
+        _own = os.open("/proc/self/statm", os.O_RDONLY)
+
+
+def own_memory() -> int:
+    """Bytes of real memory of this very process (0 where the system does not say)."""
+    if _own < 0:
+        return memory_of(os.getpid())
+    return int(os.pread(_own, 200, 0).split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def children_of(pid: int) -> list[int]:

@@ -1,6 +1,5 @@
 """The child process for a PDF: opened, then read a page at a time."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from pipeline.work.ocr.pages.damage import damage_of
 from pipeline.work.ocr.pages.opening import open_pdf
 from pipeline.work.ocr.pages.reading import Reader
 from pipeline.work.ocr.process.child import Tell
-from pipeline.work.ocr.process.memory import MIB, give_back, memory_of
+from pipeline.work.ocr.process.memory import MIB, give_back, own_memory
 
 GROWTH = 100 * MIB
 
@@ -29,12 +28,12 @@ def read(order: dict[str, Any], tell: Tell) -> None:
         )
     tell(pages=total, damage=damage_of(file, total))
     reader = Reader(file, EngineSetup(order["languages"], options))
-    ceiling = memory_of(os.getpid()) + GROWTH
+    ceiling = own_memory() + GROWTH
     for number in sorted(set(range(1, total + 1)) - set(order["done"])):
         tell(page=reader.page(document, number))
-        if memory_of(os.getpid()) > ceiling:
+        if own_memory() > ceiling:
             document = _afresh(document, file)
-            ceiling = memory_of(os.getpid()) + GROWTH
+            ceiling = own_memory() + GROWTH
 
 
 def _afresh(document: pypdfium2.PdfDocument, file: Path) -> pypdfium2.PdfDocument:
