@@ -55,7 +55,7 @@ def test_a_healthy_database_has_no_findings(healthy):
     report = verify()
 
     assert report.problems == [] and report.ok
-    assert report.checked == ["schema", "ledger", "queries"]
+    assert report.checked == ["schema", "ledger", "queries", "search"]
 
 
 def test_while_jobs_run_nothing_is_found_either(make_site, run_jobs):
@@ -514,7 +514,7 @@ def test_the_files_of_a_site_that_runs_are_not_touched(stored, healthy, run_jobs
 def test_the_command_says_all_holds_with_exit_code_0(healthy, capsys):
     call_command("verify")
 
-    assert capsys.readouterr().out == "all holds: schema, ledger, queries\n"
+    assert capsys.readouterr().out == "all holds: schema, ledger, queries, search\n"
 
 
 def test_the_command_names_each_finding_with_its_count_and_mend_and_ends_with_1(healthy, capsys):
