@@ -23,7 +23,7 @@ from pipeline.work.index.searching import Reader, Wanted
 from pipeline.work.ocr.picture import draw_page
 from pipeline.work.ocr.process.parent import keep_warm, let_cool
 from records import pictures
-from records.published import Records
+from records.published import Records, connected
 from tests import pdfs
 
 # Words on 70, 50, 20 and 10 % of the pages, two common pairs, a phrase, a common and a rare word, a rare one.
@@ -141,9 +141,8 @@ class Shelf:
         self.reader.forget()
         found = searching.search(self.reader, wanted, limit=20)
         for place in found.places:
-            address = f"{(self.databases / place.site).as_uri()}.db?mode=ro&immutable=1"
-            with closing(sqlite3.connect(address, uri=True)) as connection:
-                page = Records(place.site, connection).page(place.document, place.page)
+            connection = connected(self.databases / f"{place.site}.db")
+            page = Records(place.site, connection).page(place.document, place.page)
             marking.snippet(found.question, page.text if page else "")
         return found.counts.total
 

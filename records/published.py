@@ -144,7 +144,7 @@ def opened(site_id: str) -> Iterator[Records | None]:
     if database is None:
         yield None
         return
-    yield Records(site_id, _connected(database))
+    yield Records(site_id, connected(database))
 
 
 class _Kept(threading.local):
@@ -158,7 +158,7 @@ KEPT_CONNECTIONS = 24
 _kept = _Kept()
 
 
-def _connected(database: Path) -> sqlite3.Connection:
+def connected(database: Path) -> sqlite3.Connection:
     """A published file never changes, so SQLite need not look whether it did. Its last user closes it."""
     connections = _kept.connections
     if database not in connections:

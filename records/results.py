@@ -51,10 +51,12 @@ def results_of(asked: Asked, limit: int = PER_PAGE) -> Results:
     # One more than is shown: is there another page?
     found = searching.search(index, asked.wanted, limit=limit + 1, offset=offset, after=asked.after)
     places = found.places[:limit]
+    # Before the counts are asked for: they are being counted meanwhile.
+    hits = hits_at(places, found.question, asked.words)
     return Results(
         asked=asked,
         question=found.question,
-        hits=hits_at(places, found.question, asked.words),
+        hits=hits,
         counts=found.counts,
         next=_next(asked, places) if len(found.places) > limit else None,
         previous=asked.with_(page=asked.page - 1) if asked.page > 1 else None,

@@ -2,8 +2,8 @@
 
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -82,7 +82,12 @@ class Counts:
 class Answer:
     question: Question
     places: tuple[Place, ...] = ()
-    counts: Counts = field(default_factory=Counts)
+    counting: "Future[Counts] | None" = None
+
+    @property
+    def counts(self) -> Counts:
+        """They take longest: whoever has something else to do with the pages does it first."""
+        return self.counting.result() if self.counting else Counts()
 
 
 CHOICES = {
@@ -164,9 +169,8 @@ def search(reader: Reader, wanted: Wanted, *, limit: int = 20, offset: int = 0, 
     if searcher is None:
         return Answer(question)
     # Counting looks at every hit, so it takes longer: side by side, for the library lets go of Python.
-    counts = _pool().submit(reader.counts, replace(wanted, newest_first=False))
-    places = find(searcher, wanted, limit=limit, offset=offset, after=after)
-    return Answer(question, places, counts.result())
+    counting = _pool().submit(reader.counts, replace(wanted, newest_first=False))
+    return Answer(question, find(searcher, wanted, limit=limit, offset=offset, after=after), counting)
 
 
 @cache
