@@ -256,7 +256,20 @@ def _database() -> dict[str, Any]:
         }
     elif config["ENGINE"] != "django.db.backends.postgresql":
         raise ImproperlyConfigured("DATABASE_URL: Clerk runs on PostgreSQL and on SQLite")
+    else:
+        config["OPTIONS"] = _limits() | config.get("OPTIONS", {})
     return config
+
+
+def _limits() -> dict[str, Any]:
+    """So that a machine that died in the middle of something holds nobody up for long. 0 sets no limit."""
+    limits = {
+        "lock_timeout": envnumber("DATABASE_LOCK_SECONDS", 30),
+        "statement_timeout": envnumber("DATABASE_STATEMENT_SECONDS", 900),
+        "idle_in_transaction_session_timeout": envnumber("DATABASE_IDLE_SECONDS", 120),
+    }
+    told = " ".join(f"-c {name}={round(1000 * seconds)}" for name, seconds in limits.items())
+    return {"options": told, "connect_timeout": 10, "keepalives_idle": 30, "keepalives_count": 4}
 
 
 DATABASES = {"default": _database()}
@@ -276,6 +289,7 @@ JOB_LIMITS = {
     "compilation": envint("COMPILATION_LIMIT", 30 * 60, 1),
     "extraction": envint("EXTRACTION_LIMIT", 60 * 60, 1),
     "deploy": envint("DEPLOY_LIMIT", 10 * 60, 1),
+    "webhooks": envint("WEBHOOK_LIMIT", 2 * 60, 1),
 }
 # `high` carries the coordinators; each other queue carries the jobs of its stage.
 RQ_QUEUES = {
@@ -292,6 +306,7 @@ RQ_QUEUES = {
         "compilation": "compilation",
         "extraction": "extraction",
         "deploy": "deploy",
+        "webhooks": "webhooks",
     }.items()
 }
 RQ = {"WORKER_CLASS": "pipeline.workers.worker.PipelineWorker"}
@@ -319,6 +334,8 @@ MAX_ATTEMPTS = envint("MAX_ATTEMPTS", 3, 1)
 RETRY_BACKOFF_SECONDS = envnumber("RETRY_BACKOFF_SECONDS", 60)
 # A row must be quiet for longer than the queue's 90 s heartbeat before it counts as lost.
 RECONCILE_GRACE_SECONDS = envint("RECONCILE_GRACE_SECONDS", 300, 1)
+# A pass that takes longer than this stops; the next one goes on.
+RECONCILE_LIMIT_SECONDS = envint("RECONCILE_LIMIT_SECONDS", 600, 1)
 # Hosts on private addresses that may be fetched all the same (the demo's city, an intranet). Empty: none.
 FETCH_PRIVATE_HOSTS = envlist("FETCH_PRIVATE_HOSTS")
 FETCH_HOST_GAP_SECONDS = envnumber("FETCH_HOST_GAP_SECONDS", 1.0)

@@ -1,7 +1,9 @@
 """The error family: what went wrong, whether trying again can help, and a code that stays the same."""
 
 import errno
+import sqlite3
 from dataclasses import dataclass
+from enum import Enum
 
 from pipeline.redaction import redact
 
@@ -41,6 +43,22 @@ class SourceError(PipelineError):
     retryable = True
 
 
+class InfrastructureError(SourceError):
+    """Not the document's fault: no attempt is charged, and its queue waits until the trouble is over."""
+
+
+class MachineError(InfrastructureError):
+    """This machine lacks something: a program, its data, room on its disk. Another one may have it."""
+
+    code = "machine"
+
+
+class TargetError(InfrastructureError):
+    """Something that all machines share does not answer or refuses: storage, a deploy target."""
+
+    code = "target"
+
+
 class JobTimeout(PipelineError):
     """The job hit its time limit. Worth another attempt only when the last one got further."""
 
@@ -56,8 +74,18 @@ WORKER_LOST = "worker_lost"
 SKIPPED = "skipped"
 UNEXPECTED = "unexpected"
 DISK_FULL = "disk_full"
+ENGINE_MISSING, LANGUAGE_MISSING = "engine_missing", "language_missing"
+FULL = (errno.ENOSPC, errno.EDQUOT)
+# What the operating system says when the machine, not a file, is in trouble.
+_SICK = (*FULL, errno.EIO, errno.EROFS, errno.ESTALE, errno.ENOTCONN, errno.EMFILE, errno.ENFILE)
+CODE_LENGTH = 50
 # The job's limit, and the one that OCR sets itself a little earlier.
 OUT_OF_TIME = ("timeout", "time_limit")
+
+
+class Trouble(Enum):
+    MACHINE = "this machine"
+    TARGET = "what all machines share"
 
 
 @dataclass(frozen=True)
@@ -69,6 +97,8 @@ class Failure:
     retryable: bool
     retry_after: float | None = None
     got_further: bool = False
+    # Whose trouble it is when it is not the document's.
+    trouble: Trouble | None = None
 
 
 def storable(text: str) -> str:
@@ -80,7 +110,26 @@ def describe(error: BaseException) -> Failure:
     """Any exception as a ledger entry. Unclassified ones are retryable: they are bugs or passing trouble."""
     message = storable(redact(f"{type(error).__name__}: {error}"))[:500]
     if isinstance(error, PipelineError):
-        return Failure(error.code, message, error.retryable, error.retry_after)
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return Failure(DISK_FULL, message, retryable=True)
+        # A code over the column's length would lose the whole record.
+        code = error.code[:CODE_LENGTH]
+        return Failure(code, message, error.retryable, error.retry_after, trouble=trouble_of(error))
+    if trouble_of(error):
+        return Failure(_machine_code(error), message, retryable=True, trouble=Trouble.MACHINE)
     return Failure(UNEXPECTED, message, retryable=True)
+
+
+def trouble_of(error: BaseException) -> Trouble | None:
+    if isinstance(error, TargetError):
+        return Trouble.TARGET
+    sick = isinstance(error, OSError) and error.errno in _SICK
+    return Trouble.MACHINE if sick or isinstance(error, MachineError) or _is_full(error) else None
+
+
+def _is_full(error: BaseException) -> bool:
+    """SQLite has no number for it, only words."""
+    return isinstance(error, sqlite3.OperationalError) and "disk is full" in str(error)
+
+
+def _machine_code(error: BaseException) -> str:
+    full = isinstance(error, OSError) and error.errno in FULL
+    return DISK_FULL if full or _is_full(error) else MachineError.code

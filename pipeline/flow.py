@@ -13,11 +13,12 @@ from pipeline.order import STEPS, Units
 from pipeline.queue import sending
 from pipeline.queue.sending import Ticket
 from pipeline.state import UnknownSite, runs
-from pipeline.state.ledger import SITE_UNIT, Work
+from pipeline.state.ledger import SITE_UNIT, Work, prepare_rows
 from sites.models import Document, Site
 from sites.stages import WAVES, Stage, wave_of
 from sites.storage import SiteFiles
 
+SEND_AT_ONCE = 1000
 NO_PDF = "No PDF was found: the site may have none, or the fetch may have failed"
 ALL_LEFT_OUT = "Every document of the site is left out on purpose: there is nothing to be done"
 NOT_TAKEN_OVER = "has files in storage that are not taken over yet; run `manage.py adopt_sites` first"
@@ -55,6 +56,16 @@ def restart(
         running = _running(site)
         if running:
             _abandon(running, Run.Status.SUPERSEDED, f"restarted by {by or 'an operator'}")
+        return _begin(site, first, priority, by)
+
+
+def take_up(site: Site, *, first: Stage, priority: int, by: str) -> Run:
+    """A new run for a site that is in none, as it was read: whoever began one since then wins."""
+    sending.check()
+    with transaction.atomic():
+        running = _running(site)
+        if running:
+            _abandon(running, Run.Status.SUPERSEDED, f"restarted by {by}")
         return _begin(site, first, priority, by)
 
 
@@ -147,7 +158,7 @@ def work_for(site_id: str, stage: Stage) -> Work:
     if not step.document_job:
         return Work(units=units)
     documents = _ready(site_id, step.needs, stage) if step.needs else _begun(site_id, stage)
-    return Work(units=units, documents=_ids(documents))
+    return Work(units=units, documents=documents)
 
 
 def _sources(site_id: str) -> list[str]:
@@ -180,15 +191,12 @@ def _ready(site_id: str, after: Stage, stage: Stage) -> QuerySet[Document]:
     )
 
 
-def _ids(documents: QuerySet[Document]) -> list[int]:
-    return list(documents.order_by("pk").values_list("pk", flat=True))
-
-
 # ---- Moving on ----------------------------------------------------------------------------------------
 
 
 def advance(site_id: str, run_id: int) -> None:
     """The coordinator: move the site to its next wave or its end. It writes only state, and only once."""
+    _prepare(site_id, run_id)
     with transaction.atomic():
         site = Site.objects.get(pk=site_id)
         # Claimed when it is read: the wave is over then, and what is decided from its rows cannot change.
@@ -200,6 +208,17 @@ def advance(site_id: str, run_id: int) -> None:
             transaction.set_rollback(True)
             return
         transaction.on_commit(lambda: deliver(site_id, run_id, seq))
+
+
+def _prepare(site_id: str, run_id: int) -> None:
+    """Most of the next wave's rows, before the one transaction that opens it: it is short then."""
+    site = Site.objects.filter(pk=site_id, run_id=run_id, coordinator_enqueued=True).first()
+    if site is None or site.current_stage not in STEPS or wave_of(site.current_stage) == WAVES[-1]:
+        return
+    for stage in WAVES[WAVES.index(wave_of(site.current_stage)) + 1]:
+        documents = work_for(site_id, stage).documents
+        if documents is not None:
+            prepare_rows(site_id, stage, documents)
 
 
 def _advance(site: Site, run_id: int, wave: tuple[Stage, ...]) -> int | None:
@@ -228,7 +247,7 @@ def _why_blocked(site: Site, wave: tuple[Stage, ...]) -> tuple[Stage, str] | Non
         return Stage.OCR, f"StageError: not one document gave text ({failed} failed OCR); nothing to compile"
     for stage in wave:
         if STEPS[stage].required and site.progress(stage).failed:
-            return stage, site.last_error_message or f"StageError: {stage} failed"
+            return stage, _own_error(site, stage) or f"StageError: {stage} failed"
     return None
 
 
@@ -239,6 +258,14 @@ def _why_not_fetched(site: Site, wanted: int) -> tuple[Stage, str] | None:
     if not Document.objects.filter(site=site).exists() and _has_files(site.pk):
         return Stage.FETCH, f"StageError: {site.pk} {NOT_TAKEN_OVER}"
     return None
+
+
+def _own_error(site: Site, stage: Stage) -> str:
+    """Of this stage: the site shows the last one, which may be another's."""
+    failed = DocumentState.objects.filter(
+        site_id=site.pk, run_id=site.run_id or 0, pipeline=stage, status=Status.FAILED_TERMINAL
+    )
+    return failed.order_by("-updated_at").values_list("error_message", flat=True).first() or ""
 
 
 def _why_nothing_is_to_do(site: Site, wave: tuple[Stage, ...]) -> str:
@@ -286,7 +313,7 @@ def deliver(site_id: str, run_id: int, coordinator_seq: int | None) -> None:
     """Queue the coordinator if one is due, and every waiting row of the run, each when it may be tried."""
     if coordinator_seq is not None:
         sending.send_coordinator(site_id, run_id, coordinator_seq)
-    deliver_rows(waiting_rows(site_id, run_id))
+    deliver_rows(waiting_rows(site_id, run_id).iterator(chunk_size=SEND_AT_ONCE))
 
 
 def waiting_rows(site_id: str, run_id: int) -> QuerySet[DocumentState]:
@@ -294,14 +321,17 @@ def waiting_rows(site_id: str, run_id: int) -> QuerySet[DocumentState]:
     return DocumentState.objects.filter(site_id=site_id, run_id=run_id, status__in=waiting).order_by("pk")
 
 
-def deliver_rows(rows: Iterable[DocumentState]) -> None:
-    now, due = timezone.now(), []
+def deliver_rows(rows: Iterable[DocumentState]) -> bool:
+    """A thousand at a time: a run may have more than fit into memory. False when Redis would not take all."""
+    now, due, took = timezone.now(), [], True
     for row, ticket in tickets(rows):
         if row.retry_at and row.retry_at > now:
-            sending.send_later(ticket, row.retry_at)
+            took = sending.send_later(ticket, row.retry_at) and took
         else:
             due.append(ticket)
-    sending.send(due)
+        if len(due) == SEND_AT_ONCE:
+            took, due = sending.send(due) and took, []
+    return sending.send(due) and took
 
 
 def deliver_ids(row_ids: Sequence[int]) -> None:

@@ -1,15 +1,15 @@
 """The entry points of the queue: their dotted paths are stored in Redis, so they do not move."""
 
-from pipeline import flow, webhooks
+from pipeline import protocol, webhooks
 from pipeline.errors import DocumentError
-from pipeline.protocol import job, patiently
+from pipeline.protocol import job
 from pipeline.stages import compilation, deploy, extraction, fetch, ocr
 from pipeline.state.attempt import Attempt, Finished
 from sites.stages import Stage
 
 
 def coordinate(site_id: str, run_id: int, seq: int) -> None:
-    patiently(flow.advance, site_id, run_id)
+    protocol.coordinate(site_id, run_id)
 
 
 @job(Stage.FETCH)

@@ -4,6 +4,7 @@ from datetime import datetime
 from enum import nonmember
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.core.management.utils import get_random_secret_key
 from django.db import models
 from django.db.models import F, Q
@@ -183,6 +184,12 @@ class DocumentState(models.Model):
         max_length=20, choices=Status, default=Status.PENDING, db_default=Status.PENDING
     )
     attempt_count = models.IntegerField(default=0, db_default=0)
+    worker_deaths = models.IntegerField(
+        default=0, db_default=0, db_comment="workers that died on it since it last got further"
+    )
+    resumptions = models.IntegerField(
+        default=0, db_default=0, db_comment="attempts that ran out of time and got further"
+    )
     error_code = models.CharField(max_length=50, null=True, blank=True)
     error_message = models.TextField(null=True, blank=True)
     last_attempt_at = models.DateTimeField(null=True, blank=True)
@@ -368,6 +375,15 @@ class Webhook(models.Model):
 
     def __str__(self) -> str:
         return f"{self.url} for {self.site_id or 'every site'}"
+
+    def clean(self) -> None:
+        known = set(self.Event.values)
+        if not isinstance(self.events, list) or not self.events or not set(map(str, self.events)) <= known:
+            raise ValidationError({"events": 'expected a list of "completed", "failed" or both'})
+
+    def wants(self, event: str) -> bool:
+        """A row that was written past every check wants nothing."""
+        return isinstance(self.events, list) and event in self.events
 
 
 class WebhookDelivery(models.Model):

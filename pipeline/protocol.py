@@ -10,14 +10,25 @@ from typing import Any
 import stamina
 import structlog
 from django.db import InterfaceError, OperationalError, connection
+from redis.exceptions import RedisError
 from rq import get_current_job
 from rq.job import Job
 from rq.timeouts import JobTimeoutException
 
 from pipeline import flow
-from pipeline.errors import OUT_OF_TIME, Failure, Fenced, JobTimeout, PipelineError, describe
-from pipeline.queue import sending
-from pipeline.state import ledger, retry
+from pipeline.errors import (
+    LANGUAGE_MISSING,
+    OUT_OF_TIME,
+    Failure,
+    Fenced,
+    JobTimeout,
+    PipelineError,
+    Trouble,
+    describe,
+    trouble_of,
+)
+from pipeline.queue import pauses, sending
+from pipeline.state import ledger, retry, runs
 from pipeline.state.attempt import Attempt, Finished, Outcome
 from sites.stages import Stage
 
@@ -62,6 +73,15 @@ def run_job(stage: Stage, work: WorkFunction, row_id: int, run_id: int, seq: int
     )
 
 
+def coordinate(site_id: str, run_id: int) -> None:
+    """Move the site on; an exception is left to the queue, and shown on the site."""
+    try:
+        patiently(flow.advance, site_id, run_id)
+    except Exception as error:
+        patiently(runs.note_error, site_id, run_id, describe(error).message)
+        raise
+
+
 def _delivery(rq_job: Job | None) -> int:
     """Which delivery of the queue job this is: each costs it one of its retries."""
     if rq_job is None or rq_job.retries_left is None:
@@ -71,18 +91,24 @@ def _delivery(rq_job: Job | None) -> int:
 
 def _attempt(work: WorkFunction, attempt: Attempt, rq_job: Job | None) -> Outcome:
     if attempt.lost_its_workers:
-        return _failed(attempt, retry.worker_lost(attempt.number - 1))
+        return _failed(attempt, retry.worker_lost(attempt.deaths))
     try:
         finished = work(attempt) or Finished()
         _disarm()
-        return patiently(ledger.finish_processed, attempt, finished)
+        outcome = patiently(ledger.finish_processed, attempt, finished)
+        pauses.lift(attempt.stage)
+        return outcome
     except Fenced:
         raise
     except JobTimeoutException as error:
         return _failed(attempt, _out_of_time(attempt, describe(JobTimeout(str(error)))))
     except PipelineError as error:  # expected: the ledger is the record
         return _failed(attempt, _out_of_time(attempt, describe(error)))
+    except (OperationalError, InterfaceError, RedisError) as error:
+        return _failed(attempt, _shared_trouble(error))
     except Exception as error:  # a bug: recorded, and left to the queue with its traceback
+        if trouble_of(error):
+            return _failed(attempt, describe(error))
         outcome = _failed(attempt, describe(error))
         _follow_up(attempt, outcome)
         if rq_job is not None:
@@ -90,8 +116,16 @@ def _attempt(work: WorkFunction, attempt: Attempt, rq_job: Job | None) -> Outcom
         raise
 
 
+def _shared_trouble(error: Exception) -> Failure:
+    code = "redis" if isinstance(error, RedisError) else "database"
+    return replace(describe(error), code=code, trouble=Trouble.TARGET)
+
+
 def _failed(attempt: Attempt, failure: Failure) -> Outcome:
     _disarm()
+    if failure.trouble is not None and failure.code != LANGUAGE_MISSING:
+        where = pauses.EVERYWHERE if failure.trouble is Trouble.TARGET else pauses.this_machine()
+        pauses.pause(attempt.stage, where, failure.message)
     return patiently(ledger.finish_failed, attempt, failure)
 
 

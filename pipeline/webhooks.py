@@ -2,6 +2,7 @@
 
 import random
 import time
+from collections.abc import Iterable
 from datetime import timedelta
 
 import django_rq
@@ -14,32 +15,47 @@ from redis.exceptions import RedisError
 
 from pipeline.errors import PipelineError
 from pipeline.models import Run, Webhook, WebhookDelivery
+from pipeline.queue import inspection
 from pipeline.redaction import redact
 from pipeline.work import webhook
 from sites.models import Site
 from sites.stages import WORK_STAGES
 
 log = structlog.get_logger()
-QUEUE = "deploy"
+QUEUE = "webhooks"
 JOB = "pipeline.jobs.deliver_webhook"
 # A delivery whose worker died in the middle is free again after this.
 LEASE = timedelta(minutes=5)
 FIRST_WAIT = 30
+# What RQ says of a job that is still going to run, or runs.
+COMING = ("queued", "started", "scheduled", "deferred")
 
 
 def announce(run_id: int) -> None:
-    """Write down who is to be told of this run's end, in the transaction that ends it; send after it."""
+    """Write down who is to be told of this run's end, in the transaction that ends it; send after it.
+
+    Whatever goes wrong here, the run has ended: that is not undone because somebody cannot be told.
+    """
+    try:
+        with transaction.atomic():
+            told = _write_down(run_id)
+    except Exception:
+        return log.exception("webhooks could not be written down", run=run_id)
+    if told:
+        transaction.on_commit(lambda: _send(told))
+
+
+def _write_down(run_id: int) -> list[WebhookDelivery]:
     run = Run.objects.select_related("site").get(pk=run_id)
     wanted = Webhook.objects.filter(Q(site=None) | Q(site_id=run.site_id), enabled=True)
     now, payload = timezone.now(), _payload(run)
     deliveries = [
         WebhookDelivery(webhook=hook, run=run, event=run.status, payload=payload, next_attempt_at=now)
         for hook in wanted
-        if run.status in hook.events
+        if hook.wants(run.status)
     ]
     WebhookDelivery.objects.bulk_create(deliveries, ignore_conflicts=True)
-    if deliveries:
-        transaction.on_commit(send_due)
+    return list(WebhookDelivery.objects.filter(run=run, status=WebhookDelivery.Status.PENDING))
 
 
 def _payload(run: Run) -> dict[str, object]:
@@ -65,19 +81,35 @@ def _payload(run: Run) -> dict[str, object]:
 
 
 def send_due() -> int:
-    """Queue every delivery that is due: fresh ones, and those whose job was lost. Twice is harmless."""
+    """Queue every delivery that is due and whose job was lost; how many."""
     due = WebhookDelivery.objects.filter(
         status=WebhookDelivery.Status.PENDING, next_attempt_at__lte=timezone.now()
     )
-    ids = list(due.order_by("pk").values_list("pk", flat=True)[:500])
+    waiting = list(due.order_by("pk")[:500])
+    states = inspection.job_states(_job_id(delivery) for delivery in waiting)
+    lost = [delivery for delivery in waiting if states.get(_job_id(delivery)) not in COMING]
+    _send(lost)
+    return len(lost)
+
+
+def _send(deliveries: Iterable[WebhookDelivery]) -> None:
+    """One job each."""
     try:
-        for pk in ids:
+        for delivery in deliveries:
             django_rq.get_queue(QUEUE).enqueue_call(
-                JOB, args=(pk,), timeout=120, result_ttl=0, failure_ttl=86400
+                JOB,
+                args=(delivery.pk,),
+                job_id=_job_id(delivery),
+                timeout=settings.JOB_LIMITS[QUEUE],
+                result_ttl=0,
+                failure_ttl=86400,
             )
     except RedisError as error:
         log.warning("queue unreachable; reconcile will send these webhooks", error=str(error))
-    return len(ids)
+
+
+def _job_id(delivery: WebhookDelivery) -> str:
+    return f"webhook-{delivery.pk}-{delivery.attempts}"
 
 
 def deliver(delivery_id: int) -> None:
@@ -118,7 +150,14 @@ def _failed(delivery: WebhookDelivery, answer: str) -> None:
     wait = timedelta(seconds=FIRST_WAIT * 4 ** (delivery.attempts - 1) * random.uniform(0.9, 1.1))
     _finish(delivery, next_attempt_at=timezone.now() + wait, answer=answer[:500])
     try:
-        django_rq.get_queue(QUEUE).enqueue_in(wait, JOB, delivery.pk, job_timeout=120, result_ttl=0)
+        django_rq.get_queue(QUEUE).enqueue_in(
+            wait,
+            JOB,
+            delivery.pk,
+            job_id=_job_id(delivery),
+            job_timeout=settings.JOB_LIMITS[QUEUE],
+            result_ttl=0,
+        )
     except RedisError as error:
         log.warning("queue unreachable; reconcile will send this webhook", error=str(error))
 

@@ -28,8 +28,12 @@ class SiteQuerySet(models.QuerySet["Site"]):
         return self.filter(Q(current_stage__lt=Stage.COMPLETED) | Q(current_stage__gt=Stage.COMPLETED))
 
     def stuck(self, now: datetime | None = None) -> "SiteQuerySet":
-        """Not completed and untouched for two hours: the one meaning of the word."""
-        return self.unfinished().filter(untouched_since((now or timezone.now()) - STUCK_AFTER))
+        """Not completed, not paused and untouched for two hours: the one meaning of the word."""
+        return (
+            self.unfinished()
+            .filter(paused_at=None)
+            .filter(untouched_since((now or timezone.now()) - STUCK_AFTER))
+        )
 
     def most_stale_first(self) -> "SiteQuerySet":
         return self.order_by(models.F("updated_at").asc(nulls_first=True), "subdomain")
@@ -137,9 +141,8 @@ class Site(models.Model):
 
     @property
     def is_stuck(self) -> bool:
-        return self.current_stage not in (None, Stage.COMPLETED) and (
-            self.updated_at is None or self.updated_at < timezone.now() - STUCK_AFTER
-        )
+        waiting = self.current_stage not in (None, Stage.COMPLETED) and self.paused_at is None
+        return waiting and (self.updated_at is None or self.updated_at < timezone.now() - STUCK_AFTER)
 
 
 class Source(models.Model):

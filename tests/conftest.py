@@ -21,7 +21,7 @@ from sites.models import Document, Site, Source
 from sites.stages import WORK_STAGES, Progress
 from tests import trivial
 
-QUEUES = ("high", "fetch", "ocr", "compilation", "extraction", "deploy")
+QUEUES = ("high", "fetch", "ocr", "compilation", "extraction", "deploy", "webhooks")
 
 
 @pytest.fixture(autouse=True)

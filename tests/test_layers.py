@@ -100,7 +100,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
             "pipeline.queue",
             "pipeline.state",
         ),
-        *("pipeline.flow", "pipeline.reconcile"),
+        *("pipeline.flow", "pipeline.reconcile", "pipeline.stages"),
     ),
     "pipeline.operations": (
         *(

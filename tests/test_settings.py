@@ -109,7 +109,15 @@ def test_every_queue_has_the_limit_of_its_jobs(load):
     queues = load(**SAFE)["RQ_QUEUES"]
 
     minutes = {name: queue["DEFAULT_TIMEOUT"] // 60 for name, queue in queues.items()}
-    assert minutes == {"high": 5, "fetch": 60, "ocr": 20, "compilation": 30, "extraction": 60, "deploy": 10}
+    assert minutes == {
+        "high": 5,
+        "fetch": 60,
+        "ocr": 20,
+        "compilation": 30,
+        "extraction": 60,
+        "deploy": 10,
+        "webhooks": 2,
+    }
 
 
 def test_a_production_start_has_nothing_to_warn_about():

@@ -162,10 +162,11 @@ def _unstick(site_id: str, suspect: Suspect | None, now: datetime, operator: Ope
     if suspect is None:
         reason = explain([site], inspection.read_workforce())[0].reason
         raise Refused(f"{site_id}: reconcile finds nothing to mend ({reason})")
-    repair = repair_by_hand(suspect, now)
-    if repair is None:
-        raise Refused(f"{site_id} has moved by itself meanwhile")
-    record(site, "unstick", operator, outcome=repair.outcome, did=repair.action)
+    with transaction.atomic():
+        repair = repair_by_hand(suspect, now)
+        if repair is None:
+            raise Refused(f"{site_id} has moved by itself meanwhile")
+        record(site, "unstick", operator, outcome=repair.outcome, did=repair.action)
     return repair
 
 
@@ -200,7 +201,9 @@ def _retry_anew(site: Site, rows: QuerySet[DocumentState], operator: Operator) -
     first = next(stage for stage in WORK_STAGES if stage in failed.values())
     note = record(site, "retry", operator, first=first, rows=len(failed))
     resets.count_retries(list(failed))
-    run = _noted(note, flow.start(site.pk, first=first, by=operator.by))
+    last = Run.objects.filter(site=site).order_by("pk").last()
+    priority = last.priority if last else Run.Priority.NORMAL
+    run = _noted(note, flow.start(site.pk, first=first, priority=priority, by=operator.by))
     return Retried(site.pk, run.pk, len(failed), first, new_run=True)
 
 

@@ -22,6 +22,7 @@ from rq.scheduler import RQScheduler
 from rq.utils import str_to_date
 from rq.worker_registration import REDIS_WORKER_KEYS
 
+from pipeline.queue import clock
 from pipeline.queue.sending import COORDINATOR_QUEUE, QueueUnavailable
 from pipeline.redaction import redact
 
@@ -90,12 +91,14 @@ def live_job_ids(now: datetime, grace: timedelta) -> set[str]:
     the keys, for a registry that is asked the usual way cleans itself up with callbacks, in our process.
     """
     queues = [django_rq.get_queue(name) for name in settings.RQ_QUEUES]
+    # Workers write by their own clocks, which may be a little off.
+    heard = now - min(timedelta(seconds=clock.MOST_SECONDS), grace / 10)
     try:
         with queues[0].connection.pipeline(transaction=True) as pipe:
             for queue in queues:
                 pipe.lrange(queue.key, 0, -1)
                 # A worker that lives moves its jobs' scores into the future all the time.
-                pipe.zrangebyscore(StartedJobRegistry(queue=queue).key, now.timestamp(), "+inf")
+                pipe.zrangebyscore(StartedJobRegistry(queue=queue).key, heard.timestamp(), "+inf")
                 # One that is long due still waits because nobody runs the scheduler.
                 pipe.zrangebyscore(ScheduledJobRegistry(queue=queue).key, (now - grace).timestamp(), "+inf")
                 pipe.zrange(DeferredJobRegistry(queue=queue).key, 0, -1)

@@ -59,16 +59,21 @@ def job_id(queue: str, row_id: int, run_id: int | None, seq: int) -> str:
 
 
 def check() -> None:
+    """A write: a replica, or a Redis whose disk is full, answers every question and takes no job."""
     try:
-        django_rq.get_connection(COORDINATOR_QUEUE).ping()
+        django_rq.get_connection(COORDINATOR_QUEUE).set("clerk:probe", 1, ex=60)
     except RedisError as error:
         raise QueueUnavailable(
-            redact(f"Redis at {settings.REDIS_URL} does not answer ({error}); nothing was started")
+            redact(f"Redis at {settings.REDIS_URL} does not answer or refuses writes ({error}).")
+            + " Nothing was started"
         ) from error
 
 
-def send(tickets: Iterable[Ticket]) -> None:
-    """Queue many jobs. What a lost Redis swallows stays in the ledger, and reconcile sends it again."""
+def send(tickets: Iterable[Ticket]) -> bool:
+    """Queue many jobs. What a lost Redis swallows stays in the ledger, and reconcile sends it again.
+
+    False when it did.
+    """
     by_place: dict[tuple[str, bool], list[Ticket]] = {}
     for ticket in tickets:
         by_place.setdefault((ticket.queue, ticket.front), []).append(ticket)
@@ -77,6 +82,8 @@ def send(tickets: Iterable[Ticket]) -> None:
             _send(django_rq.get_queue(name), some, front)
     except RedisError as error:
         log.warning("queue unreachable; reconcile will send these jobs", error=str(error))
+        return False
+    return True
 
 
 def _send(queue: Queue, tickets: list[Ticket], front: bool) -> None:
@@ -102,8 +109,8 @@ def _send(queue: Queue, tickets: list[Ticket], front: bool) -> None:
         )
 
 
-def send_later(ticket: Ticket, at: datetime) -> None:
-    """Queue one job when its backoff is over."""
+def send_later(ticket: Ticket, at: datetime) -> bool:
+    """Queue one job when its backoff is over; False when Redis would not take it."""
     if at <= timezone.now():
         return send([ticket])
     try:
@@ -120,13 +127,16 @@ def send_later(ticket: Ticket, at: datetime) -> None:
         )
     except RedisError as error:
         log.warning("queue unreachable; reconcile will send this job", job=ticket.job_id, error=str(error))
+        return False
+    return True
 
 
 def coordinator_job_id(run_id: int, seq: int) -> str:
     return f"coordinate-{run_id}-{seq}"
 
 
-def send_coordinator(site_id: str, run_id: int, seq: int) -> None:
+def send_coordinator(site_id: str, run_id: int, seq: int) -> bool:
+    """False when Redis would not take it; reconcile sends it then."""
     try:
         django_rq.get_queue(COORDINATOR_QUEUE).enqueue_call(
             COORDINATOR_JOB,
@@ -139,3 +149,5 @@ def send_coordinator(site_id: str, run_id: int, seq: int) -> None:
         )
     except RedisError as error:
         log.warning("queue unreachable; reconcile will send the coordinator", site=site_id, error=str(error))
+        return False
+    return True

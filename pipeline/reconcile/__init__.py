@@ -8,14 +8,17 @@ from datetime import timedelta
 from typing import Any
 
 import structlog
+from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 from django.utils import timezone
 
 from pipeline.models import ReconcileRun
+from pipeline.queue import clock, sending
+from pipeline.queue.clock import WrongClock
 from pipeline.queue.sending import QueueUnavailable
 from pipeline.reconcile import find, lock
 from pipeline.reconcile.find import Suspect
-from pipeline.reconcile.repair import ERROR, GIVEN_UP, RECOVERED, Repair, plan, repair_site
+from pipeline.reconcile.repair import ERROR, GIVEN_UP, LOCKED, RECOVERED, Repair, plan, repair_site
 from pipeline.redaction import redact
 from pipeline.state.repair import end_abandoned_attempts
 from sites.models import STUCK_AFTER
@@ -35,6 +38,8 @@ class Result:
     seconds: float = 0.0
     dry_run: bool = False
     skipped: str = ""
+    # Sites that this pass had no time for.
+    left: int = 0
 
     def count(self, *outcomes: str) -> int:
         return sum(repair.outcome in outcomes for repair in self.repairs)
@@ -60,6 +65,7 @@ class Result:
             "seconds": self.seconds,
             "dry_run": self.dry_run,
             "skipped": self.skipped,
+            "left": self.left,
             "repairs": [repair.as_json() for repair in self.repairs],
         }
 
@@ -72,30 +78,41 @@ def reconcile(*, threshold: timedelta = STUCK_AFTER, dry_run: bool = False) -> R
             return Result(dry_run=dry_run, skipped="another reconcile is running")
         if dry_run:
             now = timezone.now()
-            found = [plan(suspect, now, threshold) for suspect in _find(threshold)]
+            found, left = [plan(suspect, now, threshold) for suspect in _find(threshold)], 0
         else:
-            found = _recorded_pass(threshold)
-    return Result(found, round(time.monotonic() - began, 3), dry_run)
+            with lock.short_waits():
+                found, left = _recorded_pass(threshold, began + settings.RECONCILE_LIMIT_SECONDS)
+    return Result(found, round(time.monotonic() - began, 3), dry_run, left=left)
 
 
-def _recorded_pass(threshold: timedelta) -> list[Repair]:
+def _recorded_pass(threshold: timedelta, end: float) -> tuple[list[Repair], int]:
     record = ReconcileRun.objects.create(started_at=timezone.now())
     done: list[Repair] = []
     error = "the pass was cut off"
     try:
         with _looking():
+            clock.check()
+            sending.check()
             end_abandoned_attempts(timezone.now() - find.grace())
-        for suspect in _find(threshold):
-            repair = _repair(suspect, threshold)
-            if repair:
-                done.append(repair)
-        error = ""
+        left = _repair_all(_find(threshold), threshold, end, done)
+        error = f"the pass reached its limit; {left} sites are left for the next" if left else ""
     except CouldNotLook as problem:
         error = str(problem)
         raise
     finally:
         _close(record, done, error)
-    return done
+    return done, left
+
+
+def _repair_all(suspects: list[Suspect], threshold: timedelta, end: float, done: list[Repair]) -> int:
+    """Into `done`, so that what was repaired is known however this ends; how many there was no time for."""
+    for number, suspect in enumerate(suspects):
+        if time.monotonic() >= end:
+            return len(suspects) - number
+        repair = _repair(suspect, threshold)
+        if repair:
+            done.append(repair)
+    return 0
 
 
 def _find(threshold: timedelta) -> list[Suspect]:
@@ -107,7 +124,7 @@ def _find(threshold: timedelta) -> list[Suspect]:
 def _looking() -> Iterator[None]:
     try:
         yield
-    except QueueUnavailable as error:
+    except (QueueUnavailable, WrongClock) as error:
         raise CouldNotLook(str(error)) from error
     except (OperationalError, InterfaceError) as error:
         raise CouldNotLook(redact(f"the database does not answer ({error})")) from error
@@ -121,15 +138,17 @@ def _repair(suspect: Suspect, threshold: timedelta) -> Repair | None:
     except (OperationalError, InterfaceError) as error:
         if not connection.is_usable():
             raise CouldNotLook(redact(f"the database went away ({error})")) from error
-        return _failed(suspect, error)
+        return _failed(suspect, error, LOCKED if lock.timed_out(error) else ERROR)
     except Exception as error:
         log.exception("repair failed", site=site.pk, stage=site.current_stage)
         return _failed(suspect, error)
 
 
-def _failed(suspect: Suspect, error: Exception) -> Repair:
+def _failed(suspect: Suspect, error: Exception, outcome: str = ERROR) -> Repair:
     message = redact(f"{type(error).__name__}: {error}")[:500]
-    return Repair(suspect.site.pk, suspect.site.current_stage or "", message, ERROR)
+    if outcome == LOCKED:
+        message = "somebody holds a lock on it; the next pass tries again"
+    return Repair(suspect.site.pk, suspect.site.current_stage or "", message, outcome)
 
 
 def _close(record: ReconcileRun, done: list[Repair], error: str) -> None:

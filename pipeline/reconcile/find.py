@@ -14,6 +14,8 @@ from pipeline.state.counters import Standing
 from sites.models import Document, Site, untouched_since
 from sites.stages import WORK_STAGES, Stage, wave_of
 
+# How often a flagged run is tried again, for as long as it exists.
+SLOWLY = timedelta(hours=6)
 ROW = (
     "id",
     "site_id",
@@ -141,7 +143,7 @@ def _with_runs(suspects: list[Suspect], now: datetime) -> list[Suspect]:
         suspect.run = runs.get(suspect.site.run_id or 0)
         suspect.standing = standings.get(suspect.site.pk, suspect.standing)
         suspect.not_taken_over = suspect.site.pk in foreign
-    return [suspect for suspect in suspects if suspect.miscounted or not _is_handed_over(suspect)]
+    return [suspect for suspect in suspects if suspect.miscounted or not _is_handed_over(suspect, now)]
 
 
 def _not_taken_over(sites: list[Site]) -> set[str]:
@@ -153,6 +155,9 @@ def _not_taken_over(sites: list[Site]) -> set[str]:
     return set(site_ids) - known
 
 
-def _is_handed_over(suspect: Suspect) -> bool:
-    """A run that failed and was flagged for a person has come to its rightful end."""
-    return suspect.has_ended and bool(suspect.site.attention_reason)
+def _is_handed_over(suspect: Suspect, now: datetime) -> bool:
+    """A run that failed and was flagged for a person, for now: what was in its way may be gone one day."""
+    flagged_at = suspect.site.attention_at
+    if not suspect.has_ended or not suspect.site.attention_reason:
+        return False
+    return flagged_at is not None and flagged_at > now - SLOWLY

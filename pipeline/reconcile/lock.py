@@ -9,6 +9,9 @@ from django.db import connection
 
 # Any number will do, as long as nothing else on this database uses it.
 RECONCILE_LOCK = 5_310_001
+# How long a repair waits for a lock.
+LOCK_SECONDS = 2
+LOCK_NOT_AVAILABLE = "55P03"
 
 
 @contextmanager
@@ -20,6 +23,29 @@ def only_one() -> Iterator[bool]:
     else:
         with _file_lock(Path(f"{connection.settings_dict['NAME']}.reconcile.lock")) as held:
             yield held
+
+
+@contextmanager
+def short_waits() -> Iterator[None]:
+    """For a whole pass: a site that somebody holds locked is left for the next one."""
+    if connection.vendor != "postgresql":
+        yield
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting('lock_timeout')")
+        before = cursor.fetchone()[0]
+        cursor.execute("SELECT set_config('lock_timeout', %s, false)", [f"{LOCK_SECONDS}s"])
+    try:
+        yield
+    finally:
+        if connection.connection is not None and connection.is_usable():
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT set_config('lock_timeout', %s, false)", [before])
+
+
+def timed_out(error: Exception) -> bool:
+    """Whether somebody else's lock was in the way: by PostgreSQL's code, or in SQLite's words."""
+    return getattr(error.__cause__, "sqlstate", "") == LOCK_NOT_AVAILABLE or "is locked" in str(error)
 
 
 @contextmanager

@@ -38,6 +38,8 @@ RECOVERED = "recovered"
 WAITING = "waiting"
 GIVEN_UP = "given up"
 ERROR = "error"
+LOCKED = "locked"
+NOT_SENT = "the queue would not take what was repaired; the next pass sends it again"
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ def repair_by_hand(suspect: Suspect, now: datetime) -> Repair | None:
     if not suspect.is_running or not _what_is_missing(suspect):
         return repair_site(suspect, now, timedelta(0))
     with transaction.atomic():
-        done = _mend(suspect, now)
+        done = _mend(suspect, now, Delivery())
         forget_recoveries(suspect.site)
     return _about(suspect, done, RECOVERED) if done else None
 
@@ -116,8 +118,11 @@ def _repair_running(suspect: Suspect, now: datetime, threshold: timedelta) -> Re
         if not site.attention_reason:
             call_for_attention(site.pk, run_id, tired)
         return _about(suspect, site.attention_reason or tired, GIVEN_UP)
+    delivery = Delivery()
     with transaction.atomic():
-        done = _mend(suspect, now)
+        done = _mend(suspect, now, delivery)
+    if not delivery.arrived:
+        return _about(suspect, NOT_SENT, ERROR)
     # After the repair, in statements of their own: no lock on the site is held while others are waited for.
     if tired:
         call_for_attention(site.pk, run_id, tired)
@@ -129,7 +134,17 @@ def _repair_running(suspect: Suspect, now: datetime, threshold: timedelta) -> Re
     return _about(suspect, done, RECOVERED)
 
 
-def _mend(suspect: Suspect, now: datetime) -> str:
+@dataclass
+class Delivery:
+    """What the queue made of what was sent to it after the commit."""
+
+    arrived: bool = True
+
+    def note(self, took: bool) -> None:
+        self.arrived = self.arrived and took
+
+
+def _mend(suspect: Suspect, now: datetime, delivery: Delivery) -> str:
     """Ledger first, then the site, as every finishing job does; what was done, in words."""
     site, run_id = suspect.site, suspect.site.run_id or 0
     ended = end_lost_attempts(suspect.lost, now)
@@ -139,7 +154,7 @@ def _mend(suspect: Suspect, now: datetime) -> str:
     seq = claim_coordinator(site.pk, run_id)
     if seq is None and suspect.coordinator_lost and not released:
         seq = renew_lost_coordinator(site)
-    _send_after_commit(suspect, seq, now)
+    _send_after_commit(suspect, seq, now, delivery)
     done = {
         f"{ended} lost workers": ended,
         f"{renewed} jobs sent again": renewed,
@@ -152,10 +167,10 @@ def _mend(suspect: Suspect, now: datetime) -> str:
     return ", ".join(words for words, happened in done.items() if happened)
 
 
-def _send_after_commit(suspect: Suspect, seq: int | None, now: datetime) -> None:
+def _send_after_commit(suspect: Suspect, seq: int | None, now: datetime, delivery: Delivery) -> None:
     site_id, run_id = suspect.site.pk, suspect.site.run_id or 0
     if seq is not None:
-        transaction.on_commit(lambda: sending.send_coordinator(site_id, run_id, seq))
+        transaction.on_commit(lambda: delivery.note(sending.send_coordinator(site_id, run_id, seq)))
     # Those that were changed here and now; a row that its worker finished after all is not among them.
     renewed = DocumentState.objects.filter(
         site_id=site_id,
@@ -164,7 +179,8 @@ def _send_after_commit(suspect: Suspect, seq: int | None, now: datetime) -> None
         updated_at=now,
     )
     if suspect.lost or suspect.unsent:
-        transaction.on_commit(lambda: flow.deliver_rows(renewed.order_by("pk").iterator(chunk_size=1000)))
+        due = renewed.order_by("pk")
+        transaction.on_commit(lambda: delivery.note(flow.deliver_rows(due.iterator(chunk_size=1000))))
 
 
 def _why_tired(suspect: Suspect, missing: str) -> str:
@@ -203,7 +219,10 @@ def _repair_ended(suspect: Suspect) -> Repair | None:
 
 
 def _may_run_again(suspect: Suspect) -> bool:
-    return _failed_for_a_passing_reason(suspect.site) and _new_runs(suspect.site) < MOST_NEW_RUNS
+    """At once a few times; then, once flagged, each time it is found again, which is seldom."""
+    if not _failed_for_a_passing_reason(suspect.site):
+        return False
+    return bool(suspect.site.attention_reason) or _new_runs(suspect.site) < MOST_NEW_RUNS
 
 
 def _failed_for_a_passing_reason(site: Site) -> bool:
@@ -245,10 +264,10 @@ def _begin(suspect: Suspect) -> Repair | None:
     site, first = suspect.site, _first_stage(suspect)
     if not Site.objects.filter(pk=site.pk, run_id=site.run_id, updated_at=site.updated_at).exists():
         return None
-    # A site that points at no run may still have one that was left running: that one is given up.
-    begin = flow.start if suspect.has_ended else flow.restart
+    priority = suspect.run.priority if suspect.run else Run.Priority.NORMAL
     try:
-        begin(site.pk, first=first, by=BY)
+        # A site that points at no run may still have one that was left running: that one is given up.
+        flow.take_up(site, first=first, priority=priority, by=BY)
     except flow.Refused:
         return None
     return _about(suspect, f"a new run from {first}", RECOVERED)

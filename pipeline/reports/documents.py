@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from pipeline.models import DocumentState, Status
 from pipeline.reports.filters import ALL, Filters
@@ -62,6 +62,16 @@ def count_documents(counts: Counts, filters: Filters = ALL) -> Documents:
         )
 
     completed = count(Status.PROCESSED, Stage.EXTRACTION)
-    failed, busy = count(Status.FAILED_TERMINAL), count(Status.IN_PROGRESS)
+    failed, busy = (_unfinished(rows, status) for status in (Status.FAILED_TERMINAL, Status.IN_PROGRESS))
     pending = sum(by_kind.values()) - skipped - completed - failed - busy
     return Documents(by_kind, max(pending, 0), busy, completed, failed, skipped)
+
+
+def _unfinished(rows: QuerySet[DocumentState], status: str) -> int:
+    """Documents with such a row that are not through all the same: one whose file was lost, fetched in vain
+    and read long ago is completed, once."""
+    through = DocumentState.objects.filter(
+        document=OuterRef("document"), pipeline=Stage.EXTRACTION, status=Status.PROCESSED
+    )
+    such = rows.filter(status=status, document__skip_reason="", document__superseded_at=None)
+    return such.exclude(Exists(through)).values("document").distinct().count()

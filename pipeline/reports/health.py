@@ -9,6 +9,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from pipeline.models import ReconcileRun
+from pipeline.queue import pauses
 from pipeline.queue.inspection import QueueFacts, Workforce
 from pipeline.reports.sites import SiteTotals
 from pipeline.work.ocr.process import sandbox
@@ -51,6 +52,7 @@ def checks(totals: SiteTotals, force: Workforce) -> list[Check]:
         _count("attention", totals.attention, ATTENTION, "pipeline_status"),
         _count("failed", totals.failed, FAILED, "retry_failed --dry-run"),
         _reconcile(totals),
+        _pauses(),
         _disk(),
         _sources(),
         _paused(totals),
@@ -131,6 +133,16 @@ def _reconcile(totals: SiteTotals) -> Check:
             "reconcile", Level.DEGRADED, f"reconcile last ran {minutes}; is cron alive?", "reconcile"
         )
     return Check("reconcile", Level.OK, f"reconcile ran {minutes} and found {last.found}")
+
+
+def _pauses() -> Check:
+    found = pauses.current()
+    if not found:
+        return Check("pauses", Level.OK, "no queue waits for a machine or a target")
+    first = found[0]
+    where = "everywhere" if first.where == pauses.EVERYWHERE else f"on {first.where}"
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    return Check("pauses", Level.DEGRADED, f"{first.queue} waits {where}: {first.reason}{more}")
 
 
 def _disk() -> Check:

@@ -271,7 +271,7 @@ def extracted_ids(site_id: str) -> set[int]:
 def pages_read(document: Document) -> int:
     """How many pages its text must have. Of text that others wrote we know only that there is some."""
     facts = document.read_facts or {}  # type: ignore[attr-defined]
-    return 1 if facts.get("taken_over") else int(facts.get("pages") or 1)
+    return 1 if facts.get("taken_over") or facts.get("kept_text") else int(facts.get("pages") or 1)
 
 
 def stable_id(document: Document) -> str:

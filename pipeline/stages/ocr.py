@@ -1,15 +1,17 @@
 """The OCR stage: every page of one document becomes text."""
 
 import os
+from collections.abc import Iterable
 
 from django.conf import settings
 
+from pipeline.errors import PipelineError
 from pipeline.stages.documents import document_of
 from pipeline.stages.shared_files import shared
 from pipeline.state.attempt import Attempt, Finished
 from pipeline.work import ocr
 from pipeline.work.ocr.again import Again, doubtful_pages
-from pipeline.work.ocr.engines import ACCURATE
+from pipeline.work.ocr.engines import ACCURATE, EngineSetup, engine_for
 from sites.models import Document
 from sites.storage import SiteFiles
 
@@ -42,6 +44,17 @@ def run(attempt: Attempt) -> Finished:
         Document.objects.filter(pk=document.pk).update(pages=read.pages)
 
     return Finished(facts, record)
+
+
+def engine_faults(languages: Iterable[str]) -> list[str]:
+    """Why this machine could not read documents in these languages; empty when it can."""
+    faults = []
+    for wanted in languages:
+        try:
+            engine_for(EngineSetup(wanted, ocr_options()))
+        except PipelineError as error:
+            faults.append(str(error))
+    return list(dict.fromkeys(faults))
 
 
 def read_again(document: Document, engine: str, below: float) -> Again | None:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from django.conf import settings
 
-from pipeline.errors import SourceError
+from pipeline.errors import TargetError, trouble_of
 from pipeline.work.database.file import copy_database
 from pipeline.work.files import remove_old
 from sites.storage import Share, SiteFiles, share
@@ -18,7 +18,9 @@ def shared() -> Iterator[Share]:
     try:
         yield share()
     except OSError as error:
-        raise SourceError(str(error), code="storage") from error
+        if trouble_of(error):  # this machine's own disk
+            raise
+        raise TargetError(str(error), code="storage") from error
 
 
 def push_database(files: SiteFiles, before: Callable[[], None]) -> None:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
 from pipeline.errors import Fenced
@@ -30,6 +31,8 @@ class Attempt:
     number: int
     delivery: int = 0
     done_before: int = 0
+    deaths: int = 0
+    resumptions: int = 0
     began: float = field(default_factory=time.monotonic)
     got_further: bool = False
     _reported: float = 0.0
@@ -40,7 +43,12 @@ class Attempt:
     @property
     def lost_its_workers(self) -> bool:
         """Delivered again, and no attempt is left: the one before took its worker down."""
-        return self.delivery > 0 and self.number > settings.MAX_ATTEMPTS
+        return self.delivery > 0 and self.deaths >= settings.MAX_ATTEMPTS
+
+    @property
+    def failures(self) -> int:
+        """How often the work failed, should this attempt do so too."""
+        return max(self.number - self.deaths - self.resumptions, 1)
 
     def progress(self, done: int, total: int) -> None:
         """Show how far the work is, at most every two seconds; stops work that is no longer ours."""
@@ -48,11 +56,19 @@ class Attempt:
         if time.monotonic() - self._reported < 2 and done < total:
             return
         self._reported = time.monotonic()
-        self._touch(progress_done=done, progress_total=total)
+        try:
+            self._touch(progress_done=done, progress_total=total)
+        except (OperationalError, InterfaceError):
+            # The database was restarted; the work knows nothing of it, and the next report comes through.
+            connection.close()
 
     def check(self) -> None:
         """Stop here if somebody else has the row by now: for work whose effect is seen outside."""
-        self._touch()
+        try:
+            self._touch()
+        except (OperationalError, InterfaceError):
+            connection.close()
+            self._touch()
 
     def _touch(self, **values: Any) -> None:
         row = in_hand(self.row_id, self.run_id, self.token)

@@ -6,10 +6,11 @@ Whoever writes several tables does so in one order, ledger, run, its stages, sit
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, TypeVar
 
-from django.db import models, transaction
-from django.db.models import Exists, F, OuterRef, Q
+from django.db import connection, models, transaction
+from django.db.models import Case, Exists, F, OuterRef, Q, Value, When
 from django.utils import timezone
 
 from pipeline.errors import Failure, Fenced
@@ -22,6 +23,8 @@ from sites.models import Document, Site
 from sites.stages import Stage
 
 SITE_UNIT = "site"
+# Rows that are inserted at once: well under a second, even on SQLite, where everybody waits meanwhile.
+SLICE = 5000
 Item = TypeVar("Item")
 
 
@@ -33,18 +36,74 @@ class Work:
     """What a stage has to do in this run: units of the site, and documents."""
 
     units: Sequence[str] = ()
-    documents: Sequence[int] = ()
+    documents: models.QuerySet[Document] | None = None
 
 
-def open_rows(site_id: str, run_id: int, stage: str, work: Work) -> list[int]:
-    """Ledger rows of the stage as pending under this run, by id; processed documents stay as they are."""
-    new: dict[str, Any] = {"site_id": site_id, "run_id": run_id, "pipeline": stage}
+def prepare_rows(site_id: str, stage: str, documents: models.QuerySet[Document]) -> None:
+    """Rows of no run yet for documents that have none, in slices: no other writer waits for all of them."""
+    last = 0
+    while True:
+        missing = _without_row(documents, stage).filter(pk__gt=last).order_by("pk")
+        slice_end = missing.values_list("pk", flat=True)[SLICE - 1 : SLICE].first()
+        if slice_end is None:
+            return  # what is left is little, and is inserted when the stage opens
+        with transaction.atomic():
+            _insert(site_id, stage, missing.filter(pk__lte=slice_end))
+        last = slice_end
+
+
+def open_stage(site_id: str, run_id: int, stage: str, work: Work) -> int:
+    """Ledger rows of the stage as pending under this run; how many. Processed documents stay as they are.
+
+    By the database alone: neither time nor memory here grow with what each row would take.
+    """
     rows = DocumentState.objects.filter(site_id=site_id, pipeline=stage)
+    new: dict[str, Any] = {"site_id": site_id, "run_id": run_id, "pipeline": stage}
     units = rows.filter(document=None, unit__in=work.units)
-    opened = _open(units, run_id, [DocumentState(unit=unit, **new) for unit in work.units])
-    for some in batches(work.documents, 500):
-        documents = rows.filter(document_id__in=some).exclude(~Q(run_id=run_id), status=Status.PROCESSED)
-        opened += _open(documents, run_id, [DocumentState(document_id=pk, **new) for pk in some])
+    _open(units, run_id, [DocumentState(unit=unit, **new) for unit in work.units])
+    if work.documents is not None:
+        _open_documents(site_id, run_id, stage, work.documents)
+    return rows.filter(run_id=run_id).count()
+
+
+def _open_documents(site_id: str, run_id: int, stage: str, documents: models.QuerySet[Document]) -> None:
+    _insert(site_id, stage, _without_row(documents, stage))
+    rows = DocumentState.objects.filter(site_id=site_id, pipeline=stage)
+    wanted = rows.filter(document_id__in=documents.values("pk")).exclude(status=Status.PROCESSED)
+    fresh = Q(status=Status.PENDING, run=None, attempt_count=0, enqueue_seq=0)
+    reopen(wanted.exclude(run_id=run_id).exclude(fresh), run_id)
+    wanted.filter(fresh).update(run_id=run_id)
+
+
+def _without_row(documents: models.QuerySet[Document], stage: str) -> models.QuerySet[Document]:
+    return documents.exclude(Exists(DocumentState.objects.filter(document=OuterRef("pk"), pipeline=stage)))
+
+
+def _insert(site_id: str, stage: str, documents: models.QuerySet[Document]) -> None:
+    """INSERT … SELECT: a row of no run for each of them, with the columns' own defaults for all else."""
+    now = timezone.now()
+    values = {
+        "subdomain": Value(site_id, models.CharField()),
+        "pipeline": Value(str(stage), models.CharField()),
+        "created_at": Value(now, models.DateTimeField()),
+        "updated_at": Value(now, models.DateTimeField()),
+        "facts": Value({}, models.JSONField()),
+    }
+    aliased = {f"new_{name}": value for name, value in values.items()}
+    select, params = documents.annotate(**aliased).values_list("pk", *aliased).query.sql_with_params()
+    columns = ", ".join(connection.ops.quote_name(name) for name in ("document_id", *values))
+    table = connection.ops.quote_name(DocumentState._meta.db_table)
+    with connection.cursor() as cursor:
+        cursor.execute(f"INSERT INTO {table} ({columns}) {select} ON CONFLICT DO NOTHING", params)
+
+
+def add_rows(site_id: str, run_id: int, stage: str, documents: Sequence[int]) -> list[int]:
+    """More rows of a stage that is open, by id."""
+    new: dict[str, Any] = {"site_id": site_id, "run_id": run_id, "pipeline": stage}
+    rows, opened = DocumentState.objects.filter(site_id=site_id, pipeline=stage), []
+    for some in batches(documents, 500):
+        free = rows.filter(document_id__in=some).exclude(~Q(run_id=run_id), status=Status.PROCESSED)
+        opened += _open(free, run_id, [DocumentState(document_id=pk, **new) for pk in some])
     return opened
 
 
@@ -63,6 +122,8 @@ def reopen(rows: models.QuerySet[DocumentState], run_id: int | None, **more: Any
         status=Status.PENDING,
         run_id=run_id,
         attempt_count=0,
+        worker_deaths=0,
+        resumptions=0,
         attempt_token=None,
         enqueue_seq=F("enqueue_seq") + 1,
         rq_job_id="",
@@ -102,6 +163,7 @@ def claim(
         status=Status.IN_PROGRESS,
         attempt_token=token,
         attempt_count=F("attempt_count") + 1,
+        worker_deaths=F("worker_deaths") + Case(When(status=Status.IN_PROGRESS, then=1), default=0),
         rq_job_id=job_id,
         delivery=delivery,
         last_attempt_at=now,
@@ -124,6 +186,8 @@ def _attempt(row: DocumentState, token: uuid.UUID) -> Attempt:
         row.attempt_count,
         row.delivery,
         row.progress_done,
+        row.worker_deaths,
+        row.resumptions,
     )
 
 
@@ -146,8 +210,7 @@ def finish_processed(attempt: Attempt, finished: Finished) -> Outcome:
 
 
 def _grow(attempt: Attempt, documents: Sequence[Document]) -> list[int]:
-    more = Work(documents=[document.pk for document in documents])
-    return open_rows(attempt.site_id, attempt.run_id, attempt.stage, more)
+    return add_rows(attempt.site_id, attempt.run_id, attempt.stage, [document.pk for document in documents])
 
 
 def _no_error(attempt: Attempt) -> dict[str, Any]:
@@ -161,12 +224,30 @@ def _grown(attempt: Attempt, by: int) -> dict[str, Any]:
 
 def finish_failed(attempt: Attempt, failure: Failure) -> Outcome:
     """Retryable while attempts are left (or the attempt got further than the one before), else terminal."""
-    again = retry.may_try_again(attempt.number, failure)
+    if failure.trouble is not None:
+        return _put_back(attempt, failure)
+    again = retry.may_try_again(attempt, failure)
     return _fail_for_now(attempt, failure) if again else _fail_for_good(attempt, failure)
 
 
 def _fail_for_now(attempt: Attempt, failure: Failure) -> Outcome:
-    retry_at = timezone.now() + retry.backoff(attempt.number, failure.retry_after)
+    # What got further is alive, whatever became of its workers before.
+    resumed = {
+        "resumptions": F("resumptions") + 1,
+        "worker_deaths": 0,
+        "attempt_count": attempt.number - attempt.deaths,
+    }
+    again = resumed if failure.got_further else {}
+    return _wait(attempt, failure, timezone.now() + retry.backoff(attempt, failure), **again)
+
+
+def _put_back(attempt: Attempt, failure: Failure) -> Outcome:
+    """As if it had not been tried: the machine or a target failed, not the document."""
+    not_charged = {"attempt_count": F("attempt_count") - 1}
+    return _wait(attempt, failure, timezone.now() + retry.wait_out(failure), **not_charged)
+
+
+def _wait(attempt: Attempt, failure: Failure, retry_at: datetime, **values: Any) -> Outcome:
     with transaction.atomic():
         _close(
             attempt,
@@ -175,6 +256,7 @@ def _fail_for_now(attempt: Attempt, failure: Failure) -> Outcome:
             retry_at=retry_at,
             error_code=failure.code,
             error_message=failure.message,
+            **values,
         )
         _count(attempt, updated_at=timezone.now(), **last_error(attempt.stage, failure.message))
     return Outcome(Status.FAILED_RETRYABLE, retry_at=retry_at)

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
 
@@ -23,15 +23,18 @@ def end_lost_attempts(rows: Sequence[DocumentState], now: datetime) -> int:
     ended = 0
     for some in batches(rows, 200):
         lost = DocumentState.objects.filter(_as_read(some), status=Status.IN_PROGRESS)
-        ended += lost.filter(attempt_count__lt=settings.MAX_ATTEMPTS).update(
+        # This one's death is not counted yet.
+        ended += lost.filter(worker_deaths__lt=settings.MAX_ATTEMPTS - 1).update(
             status=Status.FAILED_RETRYABLE,
+            worker_deaths=F("worker_deaths") + 1,
             enqueue_seq=F("enqueue_seq") + 1,
             retry_at=None,
             error_message="WorkerLost: the worker died in the middle of this job",
             **_lost(now),
         )
-        ended += lost.filter(attempt_count__gte=settings.MAX_ATTEMPTS).update(
+        ended += lost.filter(worker_deaths__gte=settings.MAX_ATTEMPTS - 1).update(
             status=Status.FAILED_TERMINAL,
+            worker_deaths=F("worker_deaths") + 1,
             error_message=worker_lost(settings.MAX_ATTEMPTS).message,
             **_lost(now),
         )
@@ -45,16 +48,20 @@ def _lost(now: datetime) -> dict[str, Any]:
 def end_abandoned_attempts(quiet_since: datetime) -> int:
     """A job that claimed its row at the very moment its run was given up: its finish was fenced off."""
     over = Run.objects.exclude(status=Run.Status.RUNNING)
-    return DocumentState.objects.filter(
+    abandoned = DocumentState.objects.filter(
         pipeline__in=WORK_STAGES,
         status=Status.IN_PROGRESS,
         updated_at__lt=quiet_since,
         run_id__in=over.values("pk"),
-    ).update(
-        status=Status.FAILED_RETRYABLE,
-        error_message="WorkerLost: its run was over before it finished",
-        **_lost(timezone.now()),
     )
+    with transaction.atomic():
+        # Not those that somebody holds locked: one of them must not keep the repair from all the others.
+        free = abandoned.select_for_update(skip_locked=connection.features.has_select_for_update_skip_locked)
+        return DocumentState.objects.filter(pk__in=list(free.values_list("pk", flat=True))).update(
+            status=Status.FAILED_RETRYABLE,
+            error_message="WorkerLost: its run was over before it finished",
+            **_lost(timezone.now()),
+        )
 
 
 def renew_lost_rows(rows: Sequence[DocumentState], now: datetime) -> int:

@@ -9,7 +9,7 @@ from django.utils import timezone
 from pipeline.errors import Fenced
 from pipeline.models import DocumentState, Run, RunStage, Status
 from pipeline.state.counters import all_counted, all_zeroed, last_error, ledger_counts, zeroed
-from pipeline.state.ledger import Work, claim_coordinator, coordinator_seq, open_rows
+from pipeline.state.ledger import Work, claim_coordinator, coordinator_seq, open_stage
 from sites.models import Site
 from sites.stages import WORK_STAGES, Progress, Stage, current_stage_of
 
@@ -46,7 +46,7 @@ def move_on(site_id: str, run_id: int, wave: Sequence[Stage], after: dict[Stage,
 
 
 def _open_wave(site_id: str, run_id: int, works: dict[Stage, Work]) -> dict[Stage, int]:
-    return {stage: len(open_rows(site_id, run_id, stage, work)) for stage, work in works.items()}
+    return {stage: open_stage(site_id, run_id, stage, work) for stage, work in works.items()}
 
 
 def _wave_values(totals: dict[Stage, int]) -> dict[str, Any]:
@@ -113,6 +113,12 @@ def _close_stage(run_id: int, stage: Stage, progress: Progress) -> None:
     )
 
 
+def note_error(site_id: str, run_id: int, message: str) -> None:
+    """An exception of the coordinator: on the site, where people look."""
+    here = Site.objects.filter(pk=site_id, run_id=run_id)
+    here.update(**last_error("", message) | {"last_error_stage": F("current_stage")})
+
+
 def _end(run_id: int, status: str, message: str) -> None:
     # A second coordinator that saw the same claim must not end the run twice.
     if not Run.objects.filter(pk=run_id, status=Run.Status.RUNNING).update(
@@ -127,6 +133,8 @@ def _end(run_id: int, status: str, message: str) -> None:
 def abandon(run: Run, status: str, message: str) -> None:
     """Fence off every job of this run and keep its counts in the history."""
     rows = DocumentState.objects.filter(site_id=run.site_id, run_id=run.pk)
+    # Waiting rows first: a job that is about to claim one waits for this, and finds another sequence then.
+    rows.filter(status__in=Status.WAITING).update(enqueue_seq=F("enqueue_seq") + 1)
     rows.filter(status=Status.IN_PROGRESS).update(
         status=Status.FAILED_RETRYABLE,
         attempt_token=None,

@@ -94,7 +94,7 @@ def _attempts() -> Iterator[Problem]:
     ledger = DocumentState.objects.order_by("pk")
     working = ledger.filter(status=Status.IN_PROGRESS)
     orphaned = working.exclude(site__run_id=F("run_id")) | working.filter(site__run_id=None)
-    yield from rows("rows in progress in a run that is over", orphaned, RESTART)
+    yield from rows("rows in progress in a run that is over", orphaned, RECONCILE)
     yield from rows("rows in progress that nobody holds", working.filter(attempt_token=None), RECONCILE)
     held = ledger.exclude(status=Status.IN_PROGRESS).filter(attempt_token__isnull=False)
     yield from rows("rows that are held and not in progress", held, BY_HAND)

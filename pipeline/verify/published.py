@@ -21,7 +21,8 @@ def missing_pages(site_id: str, stage: Stage) -> Iterator[str]:
     there = _pages_in(database)
     for document in read_documents(site_id):
         expected, found = pages_read(document), there.get(stable_id(document), 0)
-        if found < expected and document.read_at < made_at:  # type: ignore[attr-defined]
+        read_at: datetime | None = document.read_at  # type: ignore[attr-defined]
+        if found < expected and read_at is not None and read_at < made_at:
             yield f"{document.path}: {found} of {expected} pages in {database.name}"
 
 

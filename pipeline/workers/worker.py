@@ -4,9 +4,11 @@ import ctypes
 import os
 import signal
 import sys
+import time
 from datetime import datetime, timedelta
 from typing import Any
 
+from redis.exceptions import RedisError
 from rq import Worker
 from rq.exceptions import StopRequested
 from rq.job import Job
@@ -15,6 +17,7 @@ from rq.scheduler import RQScheduler
 
 # Loaded here once, before the fork, and not in every job's process anew.
 import pipeline.jobs  # noqa: F401
+from pipeline.queue import clock, pauses
 from pipeline.redaction import redact
 from pipeline.work.ocr.process.parent import keep_warm, let_cool
 from pipeline.workers.doors import AllowedJob, serializer
@@ -66,7 +69,33 @@ class PipelineWorker(Worker):
         """The traceback goes to Redis, and from there to the pages of the queues."""
         super().handle_job_failure(job, queue, started_job_registry, redact(exc_string))
 
+    def dequeue_job_and_maintain_ttl(
+        self, timeout: int | None, max_idle_time: int | None = None
+    ) -> tuple[Job, Queue] | None:
+        """While something that this queue's jobs need is away, none is taken: it would fail for nothing."""
+        while self._must_wait():
+            if timeout is None:  # a burst does not wait
+                return None
+            if self._stop_requested:
+                raise StopRequested
+            self.heartbeat()
+            time.sleep(1)
+        return super().dequeue_job_and_maintain_ttl(timeout, max_idle_time)
+
+    def _must_wait(self) -> bool:
+        try:
+            return bool(pauses.reason_to_wait(self.queues[0].name))
+        except RedisError:
+            return False  # RQ has its own way to wait for it
+
+    def run_maintenance_tasks(self) -> None:
+        fault = clock.fault()
+        if fault:  # it was right when the worker started
+            pauses.pause(self.queues[0].name, pauses.this_machine(), fault)
+        super().run_maintenance_tasks()
+
     def work(self, *args: Any, **kwargs: Any) -> bool:
+        clock.check()
         try:
             return super().work(*args, **kwargs)
         finally:

@@ -2,14 +2,16 @@
 
 import os
 import signal
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import django_rq
-from django.db import connections
+from django.db import connections, transaction
 
 from pipeline import reconcile
+from sites.models import Site
 
 from .diary import Diary
 from .workers import HastyWorker, work
@@ -19,6 +21,12 @@ if TYPE_CHECKING:
 
 # A site that was recovered three times in vain is tried again after this time.
 THRESHOLD = timedelta(seconds=15)
+
+
+def _hold(site_id: str, seconds: float) -> None:
+    with transaction.atomic():
+        Site.objects.filter(pk=site_id).update(extra="held")
+        time.sleep(seconds)
 
 
 class Crew:
@@ -36,11 +44,15 @@ class Crew:
     def stop(self) -> None:
         if self.supervisor:
             os.kill(self.supervisor, signal.SIGTERM)
-            self._wait_for(self.supervisor)
+            self.wait_for(self.supervisor)
 
     def two_passes_at_once(self) -> None:
         for child in [self._fork(self._one_pass), self._fork(self._one_pass)]:
-            self._wait_for(child)
+            self.wait_for(child)
+
+    def hold_a_lock(self, site_id: str, seconds: float) -> int:
+        """A process that died in the middle of a transaction, for all that others can tell."""
+        return self._fork(lambda: _hold(site_id, seconds))
 
     def _one_pass(self) -> None:
         reconcile.reconcile(threshold=THRESHOLD)
@@ -59,6 +71,6 @@ class Crew:
         self.stand.janitor.started(pid, signal.SIGTERM)
         return pid
 
-    def _wait_for(self, pid: int) -> None:
+    def wait_for(self, pid: int) -> None:
         os.waitpid(pid, 0)
         self.stand.janitor.stopped(pid)

@@ -2,7 +2,9 @@
 
 import random
 import signal
+import time
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import django_rq
@@ -14,6 +16,7 @@ from pipeline import flow
 from pipeline.queue.sending import QueueUnavailable
 from sites.models import Source
 
+from . import operators, outages
 from .crew import Crew
 from .plan import COMPLETED, Part
 from .workers import PLACES
@@ -21,7 +24,7 @@ from .workers import PLACES
 if TYPE_CHECKING:
     from .stand import Stand
 
-QUEUES = ("high", "fetch", "ocr", "compilation", "extraction", "deploy")
+QUEUES = ("high", "fetch", "ocr", "compilation", "extraction", "deploy", "webhooks")
 
 
 class Trouble:
@@ -39,11 +42,20 @@ class Trouble:
             self.publish_more: 1,
             self.flush_redis: 1,
             self.kill_redis: 1,
+            self.hold_a_lock: 2,
+            self.refuse_writes_to_redis: 1,
+            self.break_down: 4,
+            self.set_a_clock_wrong: 1,
+            self.operate: 5,
         }
+        # What is over by itself after a while: until when, and the order that says so.
+        self.passing: list[tuple[float, Path]] = []
+        self.holders: list[int] = []
         if stand.postgres:
             self.kinds[self.restart_postgres] = 1
 
     def one(self, dice: random.Random) -> None:
+        self._let_pass(time.monotonic())
         kind = dice.choices(list(self.kinds), list(self.kinds.values()))[0]
         try:
             if kind(dice):
@@ -51,11 +63,20 @@ class Trouble:
         except (DatabaseError, RedisError, flow.Refused, QueueUnavailable, psutil.Error):
             close_old_connections()  # a server that was just killed; the next one will do
 
+    def _let_pass(self, now: float) -> None:
+        for until, order in self.passing:
+            if until <= now:
+                order.unlink(missing_ok=True)
+        self.passing = [(until, order) for until, order in self.passing if until > now]
+
     def call_off(self) -> None:
         """Orders that nobody has carried out yet; and a connection to a database that is up again."""
+        for holder in self.holders:
+            self.crew.wait_for(holder)
         for order in self.orders.iterdir():
             order.unlink(missing_ok=True)
         connection.close()
+        operators.go_home([part.site_id for part in self.parts])
 
     # ---- Processes ------------------------------------------------------------------------------------
 
@@ -110,11 +131,46 @@ class Trouble:
         connection.close()
         return True
 
+    def hold_a_lock(self, dice: random.Random) -> bool:
+        """Somebody who stopped in the middle of a transaction: on SQLite everybody waits for him."""
+        longest = 6 if self.stand.postgres else 3
+        self.holders.append(self.crew.hold_a_lock(dice.choice(self.parts).site_id, dice.uniform(1, longest)))
+        return True
+
+    # ---- Machines and targets -------------------------------------------------------------------------
+
+    def refuse_writes_to_redis(self, dice: random.Random) -> bool:
+        """As a replica, or with a full disk: it answers every question and takes nothing."""
+        redis = django_rq.get_connection("high")
+        redis.config_set("min-replicas-to-write", 1)
+        try:
+            time.sleep(dice.uniform(0.5, 3))
+        finally:
+            redis.config_set("min-replicas-to-write", 0)
+        return True
+
+    def break_down(self, dice: random.Random) -> bool:
+        """Something that a stage needs is away for a while: its disk, its engine, its storage, its target."""
+        stage = dice.choice(sorted(outages.KINDS))
+        order = outages.order_file(self.orders, stage)
+        order.write_text(dice.choice(outages.KINDS[stage]).__name__)
+        self.passing.append((time.monotonic() + dice.uniform(1, 6), order))
+        return True
+
+    def set_a_clock_wrong(self, dice: random.Random) -> bool:
+        order = self.orders / outages.SKEWED
+        order.touch()
+        self.passing.append((time.monotonic() + dice.uniform(2, 5), order))
+        return True
+
     # ---- People ---------------------------------------------------------------------------------------
 
     def restart_a_site(self, dice: random.Random) -> bool:
         flow.restart(dice.choice(self.parts).site_id, by="chaos")
         return True
+
+    def operate(self, dice: random.Random) -> bool:
+        return operators.act(dice.choice(self.parts).site_id, dice)
 
     def publish_more(self, dice: random.Random) -> bool:
         """A city publishes documents, and a new run is begun for it."""

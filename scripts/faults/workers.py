@@ -19,6 +19,7 @@ from pipeline.state.attempt import Attempt, Outcome
 from pipeline.workers import supervisor
 from pipeline.workers.worker import PipelineWorker
 
+from . import outages
 from .diary import Diary
 
 # Each is a commit, an enqueueing, or a step between the two; a process may die before and after it.
@@ -29,6 +30,7 @@ BOUNDARIES: tuple[tuple[ModuleType, str], ...] = (
     (ledger, "_close"),
     (ledger, "_count"),
     (ledger, "claim_coordinator"),
+    (ledger, "_insert"),
     (sending, "send_coordinator"),
     (sending, "send_later"),
     (sending, "_send"),
@@ -64,7 +66,8 @@ def work(worker: type, folder: Path, diary: Diary, log: Path) -> None:
     settings.RQ["WORKER_CLASS"] = f"{worker.__module__}.{worker.__qualname__}"
     # Killed again and again on purpose, which is no reason to wait before the next start.
     supervisor.STEADY_SECONDS = 0
-    _write_down_what_happens(diary)
+    outages.hasten(folder)
+    _write_down_what_happens(diary, folder)
     for module, name in BOUNDARIES:
         _make_mortal(module, name, folder, diary)
     supervisor.Supervisor(supervisor.default_counts() | {"ocr": 2, "extraction": 2}, print, grace=5).run()
@@ -104,13 +107,13 @@ def _die_if_told(order: Path, diary: Diary) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _write_down_what_happens(diary: Diary) -> None:
+def _write_down_what_happens(diary: Diary, folder: Path) -> None:
     """What was worked, what was accepted as finished, which wave was left: the last two once committed."""
     attempt, close, leave = protocol._attempt, ledger._close, runs._leave
 
     def noted_attempt(work: Any, taken: Attempt, rq_job: Job | None) -> Outcome:
         diary.write("worked", taken.row_id, taken.run_id)
-        return attempt(work, taken, rq_job)
+        return attempt(outages.troubled(work, folder), taken, rq_job)
 
     def noted_close(taken: Attempt, **values: Any) -> None:
         close(taken, **values)

@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from pipeline.management.terminal.base import OperatorCommand
 from pipeline.queue import inspection
-from pipeline.reports import health
+from pipeline.reports import health, machine
 from pipeline.reports.health import Check, Level
 from pipeline.reports.overview import LEVELS
 from pipeline.reports.sites import site_totals
@@ -34,7 +34,7 @@ examples:
 
     def handle(self, *, json: bool, quiet: bool, **options: Any) -> None:
         totals = site_totals()
-        found = health.checks(totals, inspection.read_workforce())
+        found = [*health.checks(totals, inspection.read_workforce()), *machine.checks()]
         level = health.worst(found)
         if json:
             self.stdout.write(jsonlib.dumps(as_json(found, level, totals.health), indent=2))

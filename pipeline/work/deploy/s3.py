@@ -11,7 +11,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from pipeline.errors import SourceError
+from pipeline.errors import TargetError
 from pipeline.work.deploy import releases
 from pipeline.work.deploy.releases import Published, Release
 
@@ -107,4 +107,4 @@ def _as_source_errors(where: str) -> Iterator[None]:
     try:
         yield
     except (BotoCoreError, ClientError) as error:
-        raise SourceError(f"{where}: {error}", code="deploy_s3") from error
+        raise TargetError(f"{where}: {error}", code="deploy_s3") from error

@@ -8,7 +8,7 @@ from types import ModuleType
 
 from PIL import Image
 
-from pipeline.errors import PipelineError
+from pipeline.errors import MachineError
 from pipeline.work.ocr.model import OcrOptions, Word
 
 
@@ -71,6 +71,6 @@ def _module(name: str) -> ModuleType:
     except ImportError as error:
         if name == "auto":
             return _module("pytesseract")
-        raise PipelineError(
+        raise MachineError(
             f"the OCR engine {name} is not installed: {error}", code="engine_missing"
         ) from error

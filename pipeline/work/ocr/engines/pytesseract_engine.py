@@ -5,7 +5,7 @@ import os
 import pytesseract
 from PIL import Image
 
-from pipeline.errors import DocumentError, PipelineError
+from pipeline.errors import DocumentError, MachineError
 from pipeline.work.ocr.engines import Engine, EngineSetup, Orienter, Recognition
 from pipeline.work.ocr.engines.tesseract import (
     MIN_ORIENTATION,
@@ -28,7 +28,7 @@ def build(setup: EngineSetup) -> Engine:
                 config=f"--psm 3 --oem 1 --dpi {dpi}",
             )
         except pytesseract.TesseractNotFoundError as error:
-            raise PipelineError(str(error), code="engine_missing") from error
+            raise MachineError(str(error), code="engine_missing") from error
         except pytesseract.TesseractError as error:
             raise DocumentError(f"tesseract failed: {error.message}"[:300], code="engine_failed") from error
         return from_table(table, image.width, image.height)

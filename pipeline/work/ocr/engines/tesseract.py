@@ -5,7 +5,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from pipeline.errors import PipelineError
+from pipeline.errors import MachineError
 from pipeline.work.ocr.engines import Recognition
 from pipeline.work.ocr.model import SCALE, OcrOptions, Word
 
@@ -31,7 +31,7 @@ def program(options: OcrOptions) -> str:
     ):
         if candidate and shutil.which(candidate):
             return candidate
-    raise PipelineError(
+    raise MachineError(
         "no tesseract program; install tesseract-ocr or set TESSERACT_CMD", code="engine_missing"
     )
 
@@ -42,9 +42,7 @@ def tessdata(options: OcrOptions, languages: str) -> Path:
     for folder in folders:
         if all((folder / f"{language}.traineddata").is_file() for language in languages.split("+")):
             return folder
-    raise PipelineError(
-        _missing(folders, languages), code="language_missing" if folders else "engine_missing"
-    )
+    raise MachineError(_missing(folders, languages), code="language_missing" if folders else "engine_missing")
 
 
 def data_folders(options: OcrOptions) -> list[Path]:

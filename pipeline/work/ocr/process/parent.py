@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import DocumentError, PipelineError
+from pipeline.errors import ENGINE_MISSING, LANGUAGE_MISSING, DocumentError, MachineError, PipelineError
 from pipeline.work.ocr.model import OcrOptions
 from pipeline.work.ocr.process.memory import MIB, memory_of
 
@@ -206,6 +206,8 @@ def failure_in(message: dict[str, Any]) -> Exception:
     reason, code = message["failed"], message["code"]
     if code is None:
         return RuntimeError(f"the reader failed: {reason}")
+    if code in (ENGINE_MISSING, LANGUAGE_MISSING):
+        return MachineError(reason, code=code)
     if message["retryable"]:
         return PipelineError(reason, code=code)
     if code == "memory_limit":
