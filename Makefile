@@ -10,7 +10,7 @@ WITH_SERVICES := $(PRIVATE) scripts/with-services
 QUIET_SETTINGS := CLERK_ENV_FILE= DEBUG=1 DATABASE_URL=sqlite://:memory:
 
 .DEFAULT_GOAL := help
-.PHONY: help env browser demo legacy-demo test lint bench chaos clean
+.PHONY: help env browser demo legacy-demo test lint bench chaos mutants clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
@@ -51,6 +51,9 @@ bench: env  ## measure; prints a table and writes var/bench.json (ONLY=ocr for o
 chaos: env  ## break things on purpose and check that nothing is lost (SEED= SITES= DOCS= SECONDS= MODE=)
 	$(BIN)/python scripts/chaos $(if $(SEED),--seed $(SEED)) $(if $(SITES),--sites $(SITES)) \
 		$(if $(DOCS),--docs $(DOCS)) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(MODE),--mode $(MODE))
+
+mutants: env  ## take the guards of the state rooms out one by one; do the tests notice? (ONLY=words of a name)
+	$(WITH_SERVICES) $(BIN)/python scripts/mutants.py $(ONLY)
 
 clean:  ## remove caches and what the demo and the benchmarks left; your own data in var/ stay
 	rm -rf var/demo var/bench.json staticfiles .mypy_cache .ruff_cache .pytest_cache .hypothesis

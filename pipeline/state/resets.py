@@ -71,7 +71,10 @@ def _end_unworked(row: DocumentState, **label: Any) -> None:
     if row.status == Status.PENDING:
         # Nothing jumps from pending to an end, not even this.
         seen.update(status=Status.IN_PROGRESS, attempt_token=None)
-        seen = DocumentState.objects.filter(pk=row.pk, run=row.run, status=Status.IN_PROGRESS)
+        # A worker that took the row a moment before has its token in it, and wins.
+        seen = DocumentState.objects.filter(
+            pk=row.pk, run=row.run, status=Status.IN_PROGRESS, attempt_token=None
+        )
     ended = {"attempt_token": None, "retry_at": None, "last_attempt_at": timezone.now(), **label}
     if not seen.update(status=Status.FAILED_TERMINAL, **ended):
         raise Fenced(f"row {row.pk} changed at this moment")
