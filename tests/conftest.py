@@ -7,7 +7,7 @@ from pathlib import Path
 
 import django_rq
 import pytest
-from django.db import connections
+from django.db import connection, connections
 from django.utils import timezone
 from rq import SimpleWorker
 from rq.registry import ScheduledJobRegistry
@@ -164,6 +164,23 @@ def in_processes() -> Callable[..., list[int]]:
         return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
 
     return run
+
+
+@pytest.fixture
+def lose_the_database() -> Callable[[], None]:
+    """What a restart of PostgreSQL does to a job. SQLite has no server that could go away."""
+    if connection.vendor != "postgresql":
+        pytest.skip("a file cannot hang up")
+
+    def lose() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_backend_pid()")
+            (backend,) = cursor.fetchone()
+        with connection.copy().cursor() as other:
+            other.execute("SELECT pg_terminate_backend(%s, 5000)", [backend])
+            other.db.close()
+
+    return lose
 
 
 def wait_for(file: Path) -> None:

@@ -153,7 +153,9 @@ class Trouble:
         """Something that a stage needs is away for a while: its disk, its engine, its storage, its target."""
         stage = dice.choice(sorted(outages.KINDS))
         order = outages.order_file(self.orders, stage)
-        order.write_text(dice.choice(outages.KINDS[stage]).__name__)
+        written = order.with_suffix(".new")  # a job may look at any moment, and must not see half of it
+        written.write_text(dice.choice(outages.KINDS[stage]).__name__)
+        written.rename(order)
         self.passing.append((time.monotonic() + dice.uniform(1, 6), order))
         return True
 

@@ -38,11 +38,12 @@ def city(settings):
 
 
 @pytest.fixture
-def only_fetch(monkeypatch) -> None:
+def only_fetch(monkeypatch, settings) -> None:
     """The real fetch stage; the stages after it do next to nothing."""
     for stage, step in trivial.STEPS.items():
         if stage != Stage.FETCH:
             monkeypatch.setitem(order.STEPS, stage, step)
+    settings.QUEUE_FUNCTIONS = [trivial.FUNCTIONS]
 
 
 @pytest.fixture

@@ -152,11 +152,9 @@ def test_a_missing_language_waits_without_stopping_the_documents_of_others(row):
     assert not pauses.reason_to_wait("ocr")
 
 
-def test_a_reconnect_to_the_database_during_work_costs_nothing(row):
+def test_a_reconnect_to_the_database_during_work_costs_nothing(row, lose_the_database):
     def work(attempt: Attempt) -> Finished:
-        connection.close()
-        connection.set_autocommit(True)
-        connection.connection.close()  # as a restart of the database leaves it
+        lose_the_database()
         attempt.progress(10, 100)
         return Finished()
 

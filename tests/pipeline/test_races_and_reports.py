@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import django_rq
 import pytest
-from django.db import connection, connections, transaction
+from django.db import connections, transaction
 from django.db.models import F
 from django.utils import timezone
 
@@ -297,18 +297,16 @@ def test_a_wave_takes_up_what_failed_and_leaves_what_is_processed(make_site, mak
     assert_counters_equal_ledger()
 
 
-def test_a_database_that_goes_away_in_mid_work_charges_no_attempt(in_ocr):
+def test_a_database_that_goes_away_in_mid_work_charges_no_attempt(in_ocr, lose_the_database):
     row = DocumentState.objects.get(run=in_ocr)
 
     def work(attempt):
-        connection.ensure_connection()
-        connection.connection.close()
+        lose_the_database()
         Document.objects.count()
 
     for _ in range(4):
         row.refresh_from_db()
         protocol.run_job(Stage.OCR, work, row.pk, in_ocr.pk, row.enqueue_seq)
-        connection.close()
 
     row.refresh_from_db()
     assert (row.status, row.attempt_count) == (Status.FAILED_RETRYABLE, 0)
