@@ -5,9 +5,13 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
+from django.conf import settings
+
+from pipeline.errors import MachineError
 from pipeline.takeover import old_database
+from pipeline.takeover.needs import CannotTakeOver
 from pipeline.work.database.schema import Counts
-from pipeline.work.ocr.counting import count_pages
+from pipeline.work.ocr.counting import LIMITS, count_pages
 from sites.inventory import StoredDocument, documents_in
 from sites.storage import SiteFiles, share
 
@@ -76,13 +80,20 @@ def _with(stored: StoredDocument, pages: set[int]) -> StoredDocument:
 
 def _judged(files: SiteFiles, some: list[StoredDocument]) -> list[Taken]:
     in_doubt = {stored.path: files.file(stored.path) for stored in some if stored.has_pdf and stored.pages}
-    counted = count_pages(list(in_doubt.values())) if in_doubt else {}
+    counted = _pages_of(list(in_doubt.values())) if in_doubt else {}
 
     def lacks_pages(stored: StoredDocument) -> bool:
         pages = counted.get(in_doubt[stored.path]) if stored.path in in_doubt else None
         return pages is not None and stored.lacks_pages(pages)
 
     return [Taken(stored, stored.has_text and not lacks_pages(stored)) for stored in some]
+
+
+def _pages_of(pdfs: list[Path]) -> dict[Path, int | None]:
+    try:
+        return count_pages(pdfs, replace(LIMITS, sandbox=settings.OCR_SANDBOX))
+    except MachineError as error:
+        raise CannotTakeOver(f"{error}. Nobody could tell half-read documents from read ones.") from error
 
 
 def foresee(files: SiteFiles) -> Holdings:

@@ -1,11 +1,11 @@
 """How many pages PDFs have, asked of a child process that can be killed, as all work on a PDF is."""
 
-import contextlib
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from pipeline.errors import MachineError
 from pipeline.work.ocr.model import OcrOptions
 from pipeline.work.ocr.process.parent import Child, ChildDied
 
@@ -14,11 +14,13 @@ LIMITS = OcrOptions(page_seconds=20, document_seconds=3600)
 
 
 def count_pages(pdfs: Sequence[Path], limits: OcrOptions = LIMITS) -> dict[Path, int | None]:
-    """Each file's number of pages; None for one that cannot be opened, or that brought the reader down."""
+    """Each file's number of pages; None for one that cannot be opened, or that brought the reader down.
+
+    A reader that falls before it has seen a file says nothing of any: that is an error.
+    """
     counted: dict[Path, int | None] = {}
     while left := [pdf for pdf in pdfs if pdf not in counted]:
-        with contextlib.suppress(ChildDied):
-            _count(left, counted, limits)
+        _count(left, counted, limits)
         # The one that no answer came for is the one the reader fell over.
         for pdf in left:
             if pdf not in counted:
@@ -31,7 +33,7 @@ def _count(pdfs: Sequence[Path], counted: dict[Path, int | None], limits: OcrOpt
     with tempfile.TemporaryDirectory() as scratch:
         order = {
             "module": "pipeline.work.ocr.process.count_child",
-            "files": [str(pdf) for pdf in pdfs],
+            "reads": [str(pdf) for pdf in pdfs],
             "scratch": scratch,
         }
         child = Child(order, limits, time.monotonic() + limits.document_seconds)
@@ -39,5 +41,8 @@ def _count(pdfs: Sequence[Path], counted: dict[Path, int | None], limits: OcrOpt
             child.start()
             for message in child.messages():
                 counted[Path(message["file"])] = message["pages"]
+        except ChildDied as error:
+            if not child.has_begun:
+                raise MachineError(f"no PDF can be opened on this machine: {error}") from error
         finally:
             child.stop()

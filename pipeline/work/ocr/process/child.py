@@ -77,7 +77,13 @@ def _shut_in(order: dict[str, Any]) -> None:
     if not options["sandbox"]:
         return
     program, data = options["tesseract_cmd"], options["tessdata"]
-    named = [order["file"], *order.get("reads", ()), program, data, *options["read_dirs"].split(os.pathsep)]
+    named = [
+        order.get("file"),
+        *order.get("reads", ()),
+        program,
+        data,
+        *options["read_dirs"].split(os.pathsep),
+    ]
     paths = {Path(path).resolve() for path in named if path}
     sandbox.enter(sandbox.code_paths() | paths, Path(order["scratch"]))
 

@@ -9,7 +9,7 @@ from pipeline.work.ocr.process.child import Tell
 
 
 def read(order: dict[str, Any], tell: Tell) -> None:
-    for file in order["files"]:
+    for file in order["reads"]:
         tell(file=file, pages=_pages(Path(file)))
 
 

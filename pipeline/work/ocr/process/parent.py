@@ -124,6 +124,11 @@ class Child:
         self._own = WarmParent()
         return self._own.ask(self._order, report)
 
+    @property
+    def has_begun(self) -> bool:
+        """It stands behind its walls and reads. If it dies before, no file has brought it down."""
+        return self._pid > 0
+
     def messages(self) -> Iterator[dict[str, Any]]:
         """What the child reports, until it is done or failed. Each message starts the page's clock anew."""
         buffer = b""
