@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import date
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from pipeline.work.ocr.process.parent import let_cool
 from sites.models import Document, Site, Source
@@ -53,7 +53,8 @@ def fits(page: Page) -> bool:
 def search_for(page: Page, words: str) -> None:
     page.goto("/")
     page.get_by_role("searchbox", name="Search every page").fill(words)
-    page.keyboard.press("Enter")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
 
 
 def test_the_journalist_s_way(open_page, library):
@@ -69,7 +70,8 @@ def test_the_journalist_s_way(open_page, library):
     expect(page.locator("mark").first).to_have_text("short-term")
     expect(page.locator(".picture rect")).to_have_count(2)
     picture = page.locator(".picture img")
-    page.wait_for_function("document.querySelector('.picture img').naturalWidth > 1000")
+    expect(picture).to_have_js_property("complete", True)
+    assert picture.evaluate("image => image.naturalWidth") > 1000
     assert picture.bounding_box()
     shoot(page, "records-reader")
 
@@ -91,7 +93,12 @@ def test_a_word_is_marked_where_it_stands_on_the_picture(open_page, library):
 
 def read_the_first(page: Page, words: str) -> None:
     search_for(page, words)
-    page.locator(".hits a").first.click()
+    follow(page, page.locator(".hits a").first)
+
+
+def follow(page: Page, link: Locator) -> None:
+    with page.expect_navigation():
+        link.click()
 
 
 PAGES: dict[str, Callable[[Page], object]] = {
@@ -99,7 +106,7 @@ PAGES: dict[str, Callable[[Page], object]] = {
     "search": lambda page: search_for(page, "rental"),
     "nothing": lambda page: search_for(page, "zebra -rental"),
     "reader": lambda page: read_the_first(page, "short-term"),
-    "pages": lambda page: page.get_by_role("link", name="All pages").click(),
+    "pages": lambda page: follow(page, page.get_by_role("link", name="All pages")),
 }
 
 

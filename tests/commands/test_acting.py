@@ -9,6 +9,7 @@ from datetime import timedelta
 
 import django_rq
 import pytest
+from django.conf import settings
 from django.utils import timezone
 from rq import SimpleWorker
 
@@ -207,7 +208,7 @@ def test_health_is_1_while_no_worker_runs(manage, ended):
 def test_health_is_0_when_all_is_well(manage, ended, a_worker):
     ReconcileRun.objects.create(started_at=timezone.now(), finished_at=timezone.now())
     ran = manage("health")
-    assert (ran.code, ran.out.splitlines()[-1]) == (0, "healthy")
+    assert (ran.code, ran.out.splitlines()[-1]) == (0, "healthy"), ran.out
     assert manage("health", "--quiet").out == ""
 
 
@@ -232,9 +233,7 @@ def test_health_is_2_when_the_database_does_not_answer():
 @pytest.fixture
 def a_worker():
     """A worker on every queue that has just called in."""
-    queues = [
-        django_rq.get_queue(name) for name in ("high", "fetch", "ocr", "compilation", "extraction", "deploy")
-    ]
+    queues = [django_rq.get_queue(name) for name in settings.RQ_QUEUES]
     worker = SimpleWorker(queues, connection=queues[0].connection, serializer="json")
     worker.register_birth()
     yield worker

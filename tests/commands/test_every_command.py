@@ -27,6 +27,7 @@ COMMANDS = {
     "retry_failed": (),
     "rollback_deploy": ("alameda.ca",),
     "run_pipeline": ("--all",),
+    "search_index": (),
     "skip_document": ("1",),
     "unstick_site": ("alameda.ca",),
     "verify": (),
@@ -34,7 +35,7 @@ COMMANDS = {
     "workers": (),
 }
 # They need no database to begin, or look at it in their own way, with tests of their own.
-BEGIN_WITHOUT_IT = {"add_site", "workers", "reconcile", "verify"}
+BEGIN_WITHOUT_IT = {"add_site", "workers", "reconcile", "search_index", "verify"}
 
 
 def test_this_list_is_of_every_command():
