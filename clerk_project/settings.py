@@ -23,12 +23,19 @@ from pipeline import redaction
 environment.load(os.environ)
 redaction.remember(os.environ)
 
-BASE_DIR = Path(__file__).resolve().parent.parent
+# Where the code lies: a checkout, or the folder that `pip install` put the packages in.
+CODE_DIR = Path(__file__).resolve().parent.parent
+INSTALLED = not (CODE_DIR / "manage.py").exists()
 TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
 
 
 def env(name: str, default: str = "") -> str:
     return os.environ.get(name, default).strip()
+
+
+# Where relative paths begin, and `var/` by default. Nothing is written beside installed packages.
+_USUAL_HOME = "~/.local/share/clerk" if INSTALLED else CODE_DIR
+BASE_DIR = Path(env("CLERK_HOME") or _USUAL_HOME).expanduser().resolve()
 
 
 def redacted(value: str) -> str:
@@ -138,7 +145,7 @@ WSGI_APPLICATION = "clerk_project.wsgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [CODE_DIR / ("clerk_project/templates" if INSTALLED else "templates")],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
