@@ -98,12 +98,12 @@ def _fill(sites: int) -> int:
 
 def _send_the_waiting(sites: int) -> None:
     """The jobs of those sites that only wait: what is in progress there is back in the queue too."""
-    from pipeline import flow  # noqa: PLC0415 (the models need the settings of this process)
+    from pipeline import dispatch  # noqa: PLC0415
     from pipeline.models import DocumentState  # noqa: PLC0415
 
     first = sites - WAITING
     rows = DocumentState.objects.filter(run_id__gt=first).exclude(status="processed")
-    flow.deliver_rows(rows.order_by("pk"))
+    dispatch.deliver_rows(rows.order_by("pk"))
 
 
 def _timed(call: Callable[[], Any]) -> tuple[float, int, Any]:

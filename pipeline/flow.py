@@ -1,24 +1,18 @@
 """How a site begins a run, moves on, ends, pauses and goes on."""
 
-from collections.abc import Iterable, Iterator, Sequence
-
 from django.db import IntegrityError, transaction
-from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from pipeline import webhooks
+from pipeline import dispatch, webhooks, workload
 from pipeline.errors import Fenced
 from pipeline.models import DocumentState, Run, Status
-from pipeline.order import STEPS, Units
+from pipeline.order import STEPS
 from pipeline.queue import sending
-from pipeline.queue.sending import Ticket
 from pipeline.state import UnknownSite, runs
-from pipeline.state.ledger import SITE_UNIT, Work, prepare_rows
+from pipeline.state.ledger import prepare_rows
 from sites.models import Document, Site
 from sites.stages import WAVES, Stage, wave_of
-from sites.storage import SiteFiles
 
-SEND_AT_ONCE = 1000
 NO_PDF = "No PDF was found: the site may have none, or the fetch may have failed"
 ALL_LEFT_OUT = "Every document of the site is left out on purpose: there is nothing to be done"
 NOT_TAKEN_OVER = "has files in storage that are not taken over yet; run `manage.py adopt_sites` first"
@@ -72,23 +66,15 @@ def take_up(site: Site, *, first: Stage, priority: int, by: str) -> Run:
 def _begin(site: Site, first: Stage, priority: int, by: str) -> Run:
     if site.paused_at:
         raise Refused(f"{site.pk} is paused ({site.pause_reason or 'no reason given'}); resume it first")
-    if not site.run_id and not is_taken_over(site.pk):
+    if not site.run_id and not workload.is_taken_over(site.pk):
         raise Refused(f"{site.pk} {NOT_TAKEN_OVER}")
     run = _new_run(site, priority, by)
     try:
-        seq = runs.begin(site, run, {stage: work_for(site.pk, stage) for stage in wave_of(first)})
+        seq = runs.begin(site, run, {stage: workload.work_for(site.pk, stage) for stage in wave_of(first)})
     except Fenced as error:
         raise Refused(str(error)) from error
-    transaction.on_commit(lambda: deliver(site.pk, run.pk, seq))
+    transaction.on_commit(lambda: dispatch.deliver(site.pk, run.pk, seq))
     return run
-
-
-def is_taken_over(site_id: str) -> bool:
-    """False while a site's records are still another system's: a run would begin them anew, without them."""
-    known = Document.objects.filter(site_id=site_id), Run.objects.filter(site_id=site_id)
-    if any(found.exists() for found in known):
-        return True
-    return not _has_files(site_id)
 
 
 def _new_run(site: Site, priority: int, by: str) -> Run:
@@ -134,7 +120,7 @@ def resume(site_id: str) -> None:
             raise Refused(f"{site_id} is not paused")
         if running:
             seq = runs.renew_coordinator(site_id, running.pk)
-            transaction.on_commit(lambda: deliver(site_id, running.pk, seq))
+            transaction.on_commit(lambda: dispatch.deliver(site_id, running.pk, seq))
 
 
 def find_site(site_id: str) -> Site:
@@ -145,50 +131,7 @@ def find_site(site_id: str) -> Site:
 
 
 def _running(site: Site) -> Run | None:
-    return Run.objects.filter(site=site, status=Run.Status.RUNNING).first()
-
-
-# ---- What each stage has to do ------------------------------------------------------------------------
-
-
-def work_for(site_id: str, stage: Stage) -> Work:
-    """What is not processed yet; the site's own units are done anew by every run."""
-    step = STEPS[stage]
-    units = {Units.SITE: [SITE_UNIT], Units.SOURCES: _sources(site_id), Units.NONE: []}[step.units]
-    if not step.document_job:
-        return Work(units=units)
-    documents = _ready(site_id, step.needs, stage) if step.needs else _begun(site_id, stage)
-    return Work(units=units, documents=documents)
-
-
-def _sources(site_id: str) -> list[str]:
-    sources = Site.objects.get(pk=site_id).sources.filter(enabled=True)
-    return [f"source:{pk}" for pk in sources.order_by("pk").values_list("pk", flat=True)]
-
-
-def _wanted(site_id: str) -> QuerySet[Document]:
-    return Document.objects.filter(site_id=site_id, skip_reason="", superseded_at=None)
-
-
-def _begun(site_id: str, stage: Stage) -> QuerySet[Document]:
-    """Documents that this stage took up in an earlier run and did not finish."""
-    rows = DocumentState.objects.filter(site_id=site_id, pipeline=stage)
-    # Nothing is asked of a source that is switched off, or gone; a file that was lost may be fetched again.
-    askable = Q(source__enabled=True) | (Q(source=None) & ~Q(sha256=""))
-    return (
-        _wanted(site_id)
-        .filter(askable)
-        .filter(pk__in=rows.exclude(status=Status.PROCESSED).values("document_id"))
-    )
-
-
-def _ready(site_id: str, after: Stage, stage: Stage) -> QuerySet[Document]:
-    processed = DocumentState.objects.filter(site_id=site_id, status=Status.PROCESSED, document__isnull=False)
-    return (
-        _wanted(site_id)
-        .filter(pk__in=processed.filter(pipeline=after).values("document_id"))
-        .exclude(pk__in=processed.filter(pipeline=stage).values("document_id"))
-    )
+    return Run.objects.running().filter(site=site).first()
 
 
 # ---- Moving on ----------------------------------------------------------------------------------------
@@ -207,7 +150,7 @@ def advance(site_id: str, run_id: int) -> None:
         except Fenced:
             transaction.set_rollback(True)
             return
-        transaction.on_commit(lambda: deliver(site_id, run_id, seq))
+        transaction.on_commit(lambda: dispatch.deliver(site_id, run_id, seq))
 
 
 def _prepare(site_id: str, run_id: int) -> None:
@@ -216,7 +159,7 @@ def _prepare(site_id: str, run_id: int) -> None:
     if site is None or site.current_stage not in STEPS or wave_of(site.current_stage) == WAVES[-1]:
         return
     for stage in WAVES[WAVES.index(wave_of(site.current_stage)) + 1]:
-        documents = work_for(site_id, stage).documents
+        documents = workload.work_for(site_id, stage).documents
         if documents is not None:
             prepare_rows(site_id, stage, documents)
 
@@ -233,16 +176,18 @@ def _advance(site: Site, run_id: int, wave: tuple[Stage, ...]) -> int | None:
         runs.complete(site.pk, run_id, wave, _how_it_went(site))
     else:
         after = WAVES[WAVES.index(wave) + 1]
-        return runs.move_on(site.pk, run_id, wave, {stage: work_for(site.pk, stage) for stage in after})
+        return runs.move_on(
+            site.pk, run_id, wave, {stage: workload.work_for(site.pk, stage) for stage in after}
+        )
     webhooks.announce(run_id)
     return None
 
 
 def _why_blocked(site: Site, wave: tuple[Stage, ...]) -> tuple[Stage, str] | None:
-    wanted = _wanted(site.pk).count() if wave in WAVES[:2] else 0
-    if wave in WAVES[:2] and not _has(site.pk, Stage.FETCH):
+    wanted = workload.wanted_documents(site.pk).count() if wave in WAVES[:2] else 0
+    if wave in WAVES[:2] and not workload.has_passed(site.pk, Stage.FETCH):
         return _why_not_fetched(site, wanted)
-    if wave == (Stage.OCR,) and wanted and not _has_text(site.pk):
+    if wave == (Stage.OCR,) and wanted and not workload.has_text(site.pk):
         failed = site.progress(Stage.OCR).failed
         return Stage.OCR, f"StageError: not one document gave text ({failed} failed OCR); nothing to compile"
     for stage in wave:
@@ -255,7 +200,7 @@ def _why_not_fetched(site: Site, wanted: int) -> tuple[Stage, str] | None:
     """Nothing was brought home of what is known to be there: that is no site without documents."""
     if wanted:
         return Stage.FETCH, f"StageError: not one of {wanted} documents could be fetched"
-    if not Document.objects.filter(site=site).exists() and _has_files(site.pk):
+    if not Document.objects.filter(site=site).exists() and workload.has_files(site.pk):
         return Stage.FETCH, f"StageError: {site.pk} {NOT_TAKEN_OVER}"
     return None
 
@@ -270,83 +215,15 @@ def _own_error(site: Site, stage: Stage) -> str:
 
 def _why_nothing_is_to_do(site: Site, wave: tuple[Stage, ...]) -> str:
     """Empty unless the site ends here, with nothing to compile."""
-    if wave not in WAVES[:2] or _wanted(site.pk).exists():
+    if wave not in WAVES[:2] or workload.wanted_documents(site.pk).exists():
         return ""
     if Document.objects.filter(site=site).exists():
-        return "" if _has_text(site.pk) else ALL_LEFT_OUT
+        return "" if workload.has_text(site.pk) else ALL_LEFT_OUT
     # In OCR only where a site was taken over from the old system and its storage turned out to be empty.
     failed = site.progress(Stage.FETCH).failed
     return f"{NO_PDF} ({failed} of {site.fetch_total} fetch jobs failed)" if failed else NO_PDF
 
 
-def _has_files(site_id: str) -> bool:
-    try:
-        return SiteFiles.of(site_id).hold_anything
-    except ValueError:  # no folder can be called so
-        return False
-
-
-def _has(site_id: str, stage: Stage) -> bool:
-    """Whether any document of the site ever passed this stage."""
-    return _passed(site_id, stage).filter(status=Status.PROCESSED).exists()
-
-
-def _has_text(site_id: str) -> bool:
-    """Read here, or taken over with text that is not read anew yet."""
-    has_text = Q(status=Status.PROCESSED) | Q(facts__kept_text=True)
-    return _passed(site_id, Stage.OCR).filter(has_text).exists()
-
-
-def _passed(site_id: str, stage: Stage) -> QuerySet[DocumentState]:
-    return DocumentState.objects.filter(site_id=site_id, pipeline=stage, document__isnull=False)
-
-
 def _how_it_went(site: Site) -> str:
     failures = [f"{site.progress(stage).failed} in {stage}" for stage in STEPS if site.progress(stage).failed]
     return f"completed; failed: {', '.join(failures)}" if failures else "completed"
-
-
-# ---- Queueing -----------------------------------------------------------------------------------------
-
-
-def deliver(site_id: str, run_id: int, coordinator_seq: int | None) -> None:
-    """Queue the coordinator if one is due, and every waiting row of the run, each when it may be tried."""
-    if coordinator_seq is not None:
-        sending.send_coordinator(site_id, run_id, coordinator_seq)
-    deliver_rows(waiting_rows(site_id, run_id).iterator(chunk_size=SEND_AT_ONCE))
-
-
-def waiting_rows(site_id: str, run_id: int) -> QuerySet[DocumentState]:
-    waiting = [Status.PENDING, Status.FAILED_RETRYABLE]
-    return DocumentState.objects.filter(site_id=site_id, run_id=run_id, status__in=waiting).order_by("pk")
-
-
-def deliver_rows(rows: Iterable[DocumentState]) -> bool:
-    """A thousand at a time: a run may have more than fit into memory. False when Redis would not take all."""
-    now, due, took = timezone.now(), [], True
-    for row, ticket in tickets(rows):
-        if row.retry_at and row.retry_at > now:
-            took = sending.send_later(ticket, row.retry_at) and took
-        else:
-            due.append(ticket)
-        if len(due) == SEND_AT_ONCE:
-            took, due = sending.send(due) and took, []
-    return sending.send(due) and took
-
-
-def deliver_ids(row_ids: Sequence[int]) -> None:
-    for start in range(0, len(row_ids), 1000):
-        deliver_rows(DocumentState.objects.filter(pk__in=row_ids[start : start + 1000]).order_by("pk"))
-
-
-def tickets(rows: Iterable[DocumentState]) -> Iterator[tuple[DocumentState, Ticket]]:
-    high = set(Run.objects.filter(priority__gt=0, status=Run.Status.RUNNING).values_list("pk", flat=True))
-    return ((row, ticket_of(row, front=row.run_id in high)) for row in rows)
-
-
-def ticket_of(row: DocumentState, front: bool = False) -> Ticket:
-    step = STEPS[Stage(row.pipeline)]
-    function = step.document_job if row.document_id else step.unit_job
-    if row.run_id is None:
-        raise ValueError(f"row {row.pk} is in no run")
-    return Ticket(row.pipeline, function, row.pk, row.run_id, row.enqueue_seq, front)

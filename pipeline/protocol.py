@@ -15,7 +15,7 @@ from rq import get_current_job
 from rq.job import Job
 from rq.timeouts import JobTimeoutException
 
-from pipeline import flow
+from pipeline import dispatch, flow
 from pipeline.errors import (
     LANGUAGE_MISSING,
     OUT_OF_TIME,
@@ -146,9 +146,9 @@ def _follow_up(attempt: Attempt, outcome: Outcome) -> None:
     if outcome.coordinator_seq is not None:
         sending.send_coordinator(attempt.site_id, attempt.run_id, outcome.coordinator_seq)
     if outcome.added:
-        flow.deliver_ids(outcome.added)
+        dispatch.deliver_ids(outcome.added)
     if outcome.retry_at is not None:
-        flow.deliver_ids([attempt.row_id])
+        dispatch.deliver_ids([attempt.row_id])
 
 
 def patiently(call: Callable[..., Any], *arguments: Any) -> Any:

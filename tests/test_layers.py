@@ -42,7 +42,10 @@ ARROWS: dict[str, tuple[str, ...]] = {
         "pipeline.work",
         "pipeline.state",
     ),
+    "pipeline.workload": ("sites", "pipeline.models", "pipeline.order", "pipeline.state"),
+    "pipeline.dispatch": ("sites", "pipeline.models", "pipeline.order", "pipeline.queue"),
     "pipeline.flow": (
+        *("pipeline.workload", "pipeline.dispatch"),
         *(
             "sites",
             "pipeline.errors",
@@ -53,7 +56,16 @@ ARROWS: dict[str, tuple[str, ...]] = {
         ),
         "pipeline.webhooks",
     ),
-    "pipeline.protocol": ("sites", "pipeline.errors", "pipeline.queue", "pipeline.state", "pipeline.flow"),
+    "pipeline.protocol": (
+        *(
+            "sites",
+            "pipeline.errors",
+            "pipeline.queue",
+            "pipeline.state",
+            "pipeline.dispatch",
+            "pipeline.flow",
+        ),
+    ),
     "pipeline.jobs": (
         *(
             "sites",
@@ -67,8 +79,8 @@ ARROWS: dict[str, tuple[str, ...]] = {
     ),
     "pipeline.reconcile": (
         "pipeline.redaction",
-        *("sites", "pipeline.errors", "pipeline.models", "pipeline.queue", "pipeline.state", "pipeline.flow"),
-        "pipeline.webhooks",
+        *("sites", "pipeline.errors", "pipeline.models", "pipeline.queue", "pipeline.state"),
+        *("pipeline.dispatch", "pipeline.flow", "pipeline.webhooks"),
     ),
     "pipeline.verify": (
         *("sites", "pipeline.errors", "pipeline.models", "pipeline.state"),
@@ -100,7 +112,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
             "pipeline.queue",
             "pipeline.state",
         ),
-        *("pipeline.flow", "pipeline.reconcile", "pipeline.stages"),
+        *("pipeline.dispatch", "pipeline.flow", "pipeline.reconcile", "pipeline.stages"),
     ),
     "pipeline.operations": (
         *(
@@ -111,7 +123,8 @@ ARROWS: dict[str, tuple[str, ...]] = {
             "pipeline.queue",
             "pipeline.state",
         ),
-        *("pipeline.flow", "pipeline.reconcile", "pipeline.reports", "pipeline.stages", "pipeline.work"),
+        *("pipeline.dispatch", "pipeline.flow", "pipeline.reconcile", "pipeline.reports", "pipeline.stages"),
+        "pipeline.work",
     ),
     "records": (
         *(

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from pipeline import flow
+from pipeline import dispatch, flow
 from pipeline.errors import SKIPPED, Fenced
 from pipeline.flow import Refused
 from pipeline.models import DocumentState, Intervention, Run, Status
@@ -226,7 +226,7 @@ def _retry_within(site: Site, run: Run, rows: QuerySet[DocumentState], operator:
     except Fenced as error:
         raise Refused(str(error)) from error
     ids = [pk for pk, _, _ in found]
-    transaction.on_commit(lambda: flow.deliver_ids(ids))
+    transaction.on_commit(lambda: dispatch.deliver_ids(ids))
     return Retried(site.pk, run.pk, len(ids), found[0][1], new_run=False)
 
 

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
-from pipeline import flow
+from pipeline import dispatch, flow
 from pipeline.errors import Fenced
 from pipeline.models import DocumentState, Run, Status
 from pipeline.queue import sending
@@ -180,7 +180,7 @@ def _send_after_commit(suspect: Suspect, seq: int | None, now: datetime, deliver
     )
     if suspect.lost or suspect.unsent:
         due = renewed.order_by("pk")
-        transaction.on_commit(lambda: delivery.note(flow.deliver_rows(due.iterator(chunk_size=1000))))
+        transaction.on_commit(lambda: delivery.note(dispatch.deliver_rows(due.iterator(chunk_size=1000))))
 
 
 def _why_tired(suspect: Suspect, missing: str) -> str:

@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db.models import Count, Min
 from django.utils import timezone
 
-from pipeline.flow import ticket_of
+from pipeline.dispatch import ticket_of
 from pipeline.models import DocumentState, Run, Status
 from pipeline.queue import inspection
 from pipeline.queue.inspection import Workforce

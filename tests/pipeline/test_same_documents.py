@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import flow
+from pipeline import flow, workload
 from pipeline.flow import Refused
 from pipeline.models import DocumentState, Run, Status
 from pipeline.operations import interventions
@@ -166,7 +166,7 @@ def test_a_disabled_source_is_not_downloaded_from(source, city, run):
 
 
 def to_fetch() -> list[Document]:
-    return list(flow.work_for("springfield.il", Stage.FETCH).documents or ())
+    return list(workload.work_for("springfield.il", Stage.FETCH).documents or ())
 
 
 def test_a_source_that_is_disabled_during_a_run_is_left_alone(source, city, run_jobs):

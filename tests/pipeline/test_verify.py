@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from pipeline import flow
+from pipeline import flow, workload
 from pipeline.models import DocumentState, Intervention, ReconcileRun, Run, Status
 from pipeline.stages.compilation import compile_site
 from pipeline.verify import files, ledger, query_plans, schema, verify
@@ -400,7 +400,7 @@ def test_a_missing_file_is_found_and_fetched_again_by_the_next_run(stored, run_j
 
     assert report.ok and len(report.mended) == 1
     assert_counters_equal_ledger()
-    assert document in (flow.work_for(document.site_id, Stage.FETCH).documents or ())
+    assert document in (workload.work_for(document.site_id, Stage.FETCH).documents or ())
     assert Intervention.objects.get(document=document).action == "verify --files --fix"
     assert found() == set()
 
@@ -411,7 +411,7 @@ def test_a_missing_text_is_found_and_read_again_by_the_next_run(stored):
     assert found(with_files=True) == {"read documents without their text"}
 
     assert verify(with_files=True, fix=True).ok
-    assert document in (flow.work_for(document.site_id, Stage.OCR).documents or ())
+    assert document in (workload.work_for(document.site_id, Stage.OCR).documents or ())
     assert_counters_equal_ledger()
 
 
@@ -424,7 +424,7 @@ def test_a_file_of_another_size_is_found_kept_and_fetched_again(stored):
     verify(with_files=True, fix=True)
 
     assert file.with_name(file.name + ".damaged").read_text() == "cut off"
-    assert document in (flow.work_for(document.site_id, Stage.FETCH).documents or ())
+    assert document in (workload.work_for(document.site_id, Stage.FETCH).documents or ())
 
 
 def test_a_file_without_a_row_is_found_and_becomes_a_document(stored):
@@ -435,7 +435,7 @@ def test_a_file_without_a_row_is_found_and_becomes_a_document(stored):
 
     document = Document.objects.get(path="pdfs/Council/2024-01-15.pdf")
     assert (str(document.meeting_date), document.meeting, document.size) == ("2024-01-15", "Council", 10)
-    assert document in (flow.work_for(document.site_id, Stage.OCR).documents or ())
+    assert document in (workload.work_for(document.site_id, Stage.OCR).documents or ())
     assert found(with_files=True) == set()
 
 
@@ -447,7 +447,7 @@ def test_a_text_without_a_row_is_found_and_becomes_a_document_that_is_read(store
 
     document = Document.objects.get(path="_agendas/pdfs/Council/2024-01-15.pdf")
     assert document.kind == "agenda"
-    assert document in (flow.work_for(document.site_id, Stage.EXTRACTION).documents or ())
+    assert document in (workload.work_for(document.site_id, Stage.EXTRACTION).documents or ())
 
 
 def test_a_missing_database_and_a_folder_of_no_site_are_found_and_left(stored, settings):
