@@ -1,92 +1,35 @@
 """Every setting of Clerk, read from the environment once; a bad value stops the start with its name."""
 
-import contextlib
-import logging
-import math
 import os
-import sys
 import zoneinfo
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
-import dj_database_url
-import structlog
 from csp.constants import NONE, SELF, UNSAFE_INLINE
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.utils import get_random_secret_key
 
-from clerk_project import environment
+from clerk_project import database, environment, logs
+from clerk_project.values import (
+    CODE_DIR,
+    INSTALLED,
+    env,
+    envbool,
+    envchoice,
+    envint,
+    envlist,
+    envnumber,
+    envpath,
+    home,
+    redacted,
+)
 from pipeline import redaction
 
 environment.load(os.environ)
 redaction.remember(os.environ)
 
-# Where the code lies: a checkout, or the folder that `pip install` put the packages in.
-CODE_DIR = Path(__file__).resolve().parent.parent
-INSTALLED = not (CODE_DIR / "manage.py").exists()
-TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
-
-
-def env(name: str, default: str = "") -> str:
-    return os.environ.get(name, default).strip()
-
-
-# Where relative paths begin, and `var/` by default. Nothing is written beside installed packages.
-_USUAL_HOME = "~/.local/share/clerk" if INSTALLED else CODE_DIR
-BASE_DIR = Path(env("CLERK_HOME") or _USUAL_HOME).expanduser().resolve()
-
-
-def redacted(value: str) -> str:
-    """A value in a message: somebody may have pasted an address with a password into the wrong line."""
-    return redaction.redact(repr(value))
-
-
-def envbool(name: str, default: bool = False) -> bool:
-    value = env(name, str(default)).lower()
-    if value not in TRUE | FALSE:
-        raise ImproperlyConfigured(
-            f"{name}={redacted(value)}: expected one of 1, 0, true, false, yes, no, on, off"
-        )
-    return value in TRUE
-
-
-def envnumber(name: str, default: float, least: float = 0) -> float:
-    value = env(name, str(default))
-    try:
-        number = float(value)
-    except ValueError as error:
-        raise ImproperlyConfigured(f"{name}={redacted(value)}: expected a number") from error
-    if not math.isfinite(number):
-        raise ImproperlyConfigured(f"{name}={redacted(value)}: expected a number")
-    if number < least:
-        raise ImproperlyConfigured(f"{name}={redacted(value)}: expected at least {least:g}")
-    return number
-
-
-def envint(name: str, default: int, least: int = 0) -> int:
-    number = envnumber(name, default, least)
-    if number != int(number):
-        raise ImproperlyConfigured(f"{name}={number!r}: expected a whole number")
-    return int(number)
-
-
-def envlist(name: str, default: str = "") -> list[str]:
-    return [part.strip() for part in env(name, default).split(",") if part.strip()]
-
-
-def envpath(name: str, default: Path) -> Path:
-    path = Path(env(name) or default).expanduser()
-    return path if path.is_absolute() else BASE_DIR / path
-
-
-def envchoice(name: str, default: str, choices: tuple[str, ...]) -> str:
-    value = env(name, default)
-    if value not in choices:
-        raise ImproperlyConfigured(f"{name}={redacted(value)}: expected one of {', '.join(choices)}")
-    return value
-
+BASE_DIR = home()
 
 # ---- Django -----------------------------------------------------------------------------------------
 
@@ -225,61 +168,16 @@ if not DEBUG:
 
 # ---- Database ---------------------------------------------------------------------------------------
 
-
-def _keep_private(database: Path) -> None:
-    """Nobody but its owner reads it: it holds sessions, password hashes and the keys of webhooks.
-
-    SQLite gives its log and its shared memory the mode of the database itself.
-    """
-    if str(database) == ":memory:":
-        return
-    database.parent.mkdir(parents=True, exist_ok=True)
-    with contextlib.suppress(PermissionError):  # another user's: its owner sees to it
-        os.close(os.open(database, os.O_CREAT | os.O_RDONLY, 0o600))
-        database.chmod(database.stat().st_mode & 0o770)
-
-
-def _database() -> dict[str, Any]:
-    url = env("DATABASE_URL") or f"sqlite:///{BASE_DIR / 'var' / 'clerk.sqlite3'}"
-    try:
-        config: dict[str, Any] = dict(dj_database_url.parse(url, conn_max_age=60))
-    except ValueError as error:
-        # The value itself may hold a password.
-        raise ImproperlyConfigured(
-            "DATABASE_URL: expected postgres://user:password@host/name or sqlite:////path/to/file"
-        ) from error
-    if config["ENGINE"] == "django.db.backends.sqlite3":
-        _keep_private(Path(config["NAME"]))
-        # A file, not memory: the tests' worker processes must see it too.
-        config["TEST"] = {"NAME": f"{config['NAME']}.test"}
-        # IMMEDIATE takes the write lock when the transaction opens, so that writers queue instead of failing.
-        config["OPTIONS"] = {
-            "transaction_mode": "IMMEDIATE",
-            "timeout": 20,
-            # The log is written back and synced every 40 MB: at the default of 4 MB that is a third of what
-            # it costs to finish a job.
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=20000; "
-            "PRAGMA wal_autocheckpoint=10000",
-        }
-    elif config["ENGINE"] != "django.db.backends.postgresql":
-        raise ImproperlyConfigured("DATABASE_URL: Clerk runs on PostgreSQL and on SQLite")
-    else:
-        config["OPTIONS"] = _limits() | config.get("OPTIONS", {})
-    return config
-
-
-def _limits() -> dict[str, Any]:
-    """So that a machine that died in the middle of something holds nobody up for long. 0 sets no limit."""
-    limits = {
-        "lock_timeout": envnumber("DATABASE_LOCK_SECONDS", 30),
-        "statement_timeout": envnumber("DATABASE_STATEMENT_SECONDS", 900),
-        "idle_in_transaction_session_timeout": envnumber("DATABASE_IDLE_SECONDS", 120),
-    }
-    told = " ".join(f"-c {name}={round(1000 * seconds)}" for name, seconds in limits.items())
-    return {"options": told, "connect_timeout": 10, "keepalives_idle": 30, "keepalives_count": 4}
-
-
-DATABASES = {"default": _database()}
+DATABASES = {
+    "default": database.configured(
+        env("DATABASE_URL") or f"sqlite:///{BASE_DIR / 'var' / 'clerk.sqlite3'}",
+        {
+            "lock_timeout": envnumber("DATABASE_LOCK_SECONDS", 30),
+            "statement_timeout": envnumber("DATABASE_STATEMENT_SECONDS", 900),
+            "idle_in_transaction_session_timeout": envnumber("DATABASE_IDLE_SECONDS", 120),
+        },
+    )
+}
 
 # ---- Queues -----------------------------------------------------------------------------------------
 
@@ -354,7 +252,7 @@ FETCH_LOCAL_DIRS = [Path(folder) for folder in envlist("FETCH_LOCAL_DIRS")]
 FETCH_WINDOW_DAYS = envint("FETCH_WINDOW_DAYS", 90, 1)
 # A document whose server gives neither ETag nor date is fetched whole to be compared: at most this often.
 FETCH_RECHECK_DAYS = envint("FETCH_RECHECK_DAYS", 14, 1)
-# A server that is silent for this long has not answered.
+# How long to wait for a server's answer.
 FETCH_TIMEOUT_SECONDS = envnumber("FETCH_TIMEOUT_SECONDS", 30, 0.1)
 FETCH_MAX_BYTES = envint("FETCH_MAX_BYTES", 500 * 1024 * 1024, 1)
 FETCH_MEMORY_MB = envint("FETCH_MEMORY_MB", 1024, 64)
@@ -415,40 +313,4 @@ CLERK_ALLOW_DELETION = envbool("CLERK_ALLOW_DELETION")
 
 LOG_FORMAT = envchoice("LOG_FORMAT", "text", ("text", "json"))
 LOG_LEVEL = envchoice("LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"))
-_shared: list[Any] = [
-    structlog.contextvars.merge_contextvars,
-    structlog.processors.add_log_level,
-    structlog.processors.TimeStamper(fmt="iso", utc=True),
-    structlog.processors.format_exc_info,
-]
-_renderer: Any = (
-    structlog.processors.JSONRenderer()
-    if LOG_FORMAT == "json"
-    else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
-)
-
-
-def _rendered(logger: Any, method: str, event: Any) -> str:
-    return redaction.redact(_renderer(logger, method, event))
-
-
-structlog.configure(
-    processors=[*_shared, _rendered],
-    wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, LOG_LEVEL)),
-    # Standard error: what a command prints for a person or a machine stays clean.
-    logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-)
-# Django's and RQ's own lines in the same form.
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {
-        "clerk": {
-            "()": structlog.stdlib.ProcessorFormatter,
-            "processor": _rendered,
-            "foreign_pre_chain": _shared,
-        }
-    },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "clerk"}},
-    "root": {"handlers": ["stderr"], "level": "WARNING"},
-}
+LOGGING = logs.configured(LOG_FORMAT, LOG_LEVEL)
