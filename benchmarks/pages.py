@@ -22,7 +22,7 @@ PAGES = {
     "site list, searched": "/admin/sites/site/?q=city77",
     "site list, stuck": "/admin/sites/site/?condition=stuck",
     "site page": "/admin/sites/site/city1.ca/change/",
-    "failures": "/admin/pipeline/documentstate/?status__exact=failed_terminal",
+    "failures": "/admin/pipeline/documentstate/?standing=failed",
     "failures of a code": "/admin/pipeline/documentstate/?code=timeout",
     "ledger of a site": "/admin/pipeline/documentstate/?q=city77.ca",
     "ledger, words": "/admin/pipeline/documentstate/?q=broken",

@@ -1,6 +1,7 @@
 """How a site begins a run, moves on, ends, pauses and goes on."""
 
 from django.db import IntegrityError, transaction
+from django.db.models import Count, QuerySet
 from django.utils import timezone
 
 from pipeline import dispatch, webhooks, workload
@@ -225,5 +226,12 @@ def _why_nothing_is_to_do(site: Site, wave: tuple[Stage, ...]) -> str:
 
 
 def _how_it_went(site: Site) -> str:
-    failures = [f"{site.progress(stage).failed} in {stage}" for stage in STEPS if site.progress(stage).failed]
-    return f"completed; failed: {', '.join(failures)}" if failures else "completed"
+    rows = DocumentState.objects.filter(site=site, run_id=site.run_id or 0)
+    parts = {"failed": _by_stage(rows.failures()), "skipped": _by_stage(rows.left_out())}
+    told = [f"{word}: {counts}" for word, counts in parts.items() if counts]
+    return "; ".join(["completed", *told])
+
+
+def _by_stage(rows: QuerySet[DocumentState]) -> str:
+    counts = dict(rows.order_by().values_list("pipeline").annotate(count=Count("*")))
+    return ", ".join(f"{counts[stage]} in {stage}" for stage in STEPS if stage in counts)

@@ -16,7 +16,7 @@ from pipeline.admin.base import ReadOnly, SearchedBySite
 from pipeline.admin.confirm import ActingAdmin
 from pipeline.admin.html import site_link
 from pipeline.models import DocumentState
-from pipeline.reports import documents
+from pipeline.reports import documents, failures
 from records.files import first_page
 from sites.models import Document
 from sites.stages import Stage
@@ -32,7 +32,7 @@ class LedgerInline(ReadOnly, admin.TabularInline):
     verbose_name_plural = "steps"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[DocumentState]:
-        return super().get_queryset(request).order_by("created_at", "pk")
+        return super().get_queryset(request).select_related("document").order_by("created_at", "pk")
 
     @admin.display(description="step")
     def stage(self, row: DocumentState) -> SafeString:
@@ -41,7 +41,7 @@ class LedgerInline(ReadOnly, admin.TabularInline):
 
     @admin.display(description="status")
     def status_shown(self, row: DocumentState) -> SafeString:
-        return html.badge(row.status)
+        return html.badge(failures.status_of(row))
 
 
 class SkippedFilter(admin.SimpleListFilter):

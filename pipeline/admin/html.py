@@ -32,11 +32,6 @@ TONES = {
     "delivered": "good",
     "given up": "bad",
 }
-WORDS = {
-    Status.IN_PROGRESS: "in progress",
-    Status.FAILED_RETRYABLE: "waits for a retry",
-    Status.FAILED_TERMINAL: "failed",
-}
 NOTHING = mark_safe('<span class="quiet">-</span>')
 BAR, GAP, HEIGHT = 26, 3, 8
 
@@ -46,7 +41,7 @@ def badge(text: object, tone: str = "") -> SafeString:
     return format_html(
         '<span class="badge {}">{}</span>',
         tone or TONES.get(key, "quiet"),
-        WORDS.get(key, key),  # type: ignore[call-overload]
+        wording.STATUS_WORDS.get(key, key),
     )
 
 

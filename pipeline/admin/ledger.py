@@ -17,16 +17,21 @@ from pipeline.admin.confirm import ActingAdmin
 from pipeline.admin.html import site_link
 from pipeline.error_codes import explained
 from pipeline.models import (
+    LEFT_OUT,
     WITHOUT_TEXT,
     DocumentState,
     Status,
 )
-from pipeline.reports import failures
+from pipeline.reports import failures, wording
 from pipeline.reports.failures import title_of
 from sites.models import Document
 
 # Of each kind, by a search for words. Who has more is better served by a filter.
 MOST_FOUND = 1_000
+
+
+# What an address says of a status where it is not the status itself.
+STANDINGS: dict[str, str] = {Status.FAILED_TERMINAL: "failed", Status.FAILED_RETRYABLE: "retry"}
 
 
 class ErrorCodeFilter(admin.SimpleListFilter):
@@ -43,8 +48,29 @@ class ErrorCodeFilter(admin.SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return (
-            queryset.filter(error_code=self.value(), status__in=Status.FAILED) if self.value() else queryset
+            queryset.failed().exclude(LEFT_OUT).filter(error_code=self.value()) if self.value() else queryset
         )
+
+
+class StandingFilter(admin.SimpleListFilter):
+    """The statuses in the words of the badges; what is skipped on purpose is no failure."""
+
+    title = "status"
+    parameter_name = "standing"
+
+    def lookups(self, request: HttpRequest, model_admin: admin.ModelAdmin) -> list[tuple[str, str]]:
+        return [(STANDINGS.get(status, status), word) for status, word in wording.STATUS_WORDS.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        match self.value():
+            case None:
+                return queryset
+            case "failed":
+                return queryset.failures()
+            case "skipped":
+                return queryset.left_out()
+        statuses = {name: status for status, name in STANDINGS.items()}
+        return queryset.filter(status=statuses.get(self.value(), self.value()))
 
 
 class TextFilter(admin.SimpleListFilter):
@@ -64,7 +90,7 @@ class TextFilter(admin.SimpleListFilter):
 class LedgerAdmin(ReadOnly, SearchedBySite, ActingAdmin):
     list_display = ("what", "stage", "state", "why", "tried")
     list_display_links = ("what",)
-    list_filter = ("status", "pipeline", ErrorCodeFilter, TextFilter)
+    list_filter = (StandingFilter, "pipeline", ErrorCodeFilter, TextFilter)
     search_fields = ("document__title", "error_message")
     search_help_text = "A site's exact name, or words of a title or of an error"
     list_select_related = ("document",)
@@ -73,7 +99,7 @@ class LedgerAdmin(ReadOnly, SearchedBySite, ActingAdmin):
     fieldsets = (
         ("What happened", {"fields": ("state", "code", "meaning", "error_message", "tried")}),
         ("Of what", {"fields": ("site_name", "document_name", "records", "unit", "pipeline", "of_run")}),
-        ("Reported by the work", {"fields": ("facts_shown", "processed_at")}),
+        ("What the step reported", {"fields": ("facts_shown", "processed_at")}),
         (
             "For debugging",
             {
@@ -101,12 +127,12 @@ class LedgerAdmin(ReadOnly, SearchedBySite, ActingAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        failed = request.GET.get("status__exact") == Status.FAILED_TERMINAL or "code" in request.GET
+        failed = request.GET.get("standing") == "failed" or "code" in request.GET
         context = {"title": "Failures" if failed else "Ledger", "error_groups": failures.errors_by_code()}
         return super().changelist_view(request, {**context, **(extra_context or {})})
 
     def title_of(self, obj: DocumentState) -> str:
-        return f"{obj.site_id}: {title_of(obj)} @ {obj.pipeline}"
+        return f"{obj.site_id}: {title_of(obj)}, {obj.get_pipeline_display()}"
 
     @admin.display(description="document")
     def what(self, row: DocumentState) -> SafeString:
@@ -142,14 +168,9 @@ class LedgerAdmin(ReadOnly, SearchedBySite, ActingAdmin):
 
     @admin.display(description="status", ordering="status")
     def state(self, row: DocumentState) -> SafeString:
-        again = format_html(", again {}", html.ago(row.retry_at)) if row.retry_at else ""
-        return format_html(
-            '{}<br><small class="quiet">attempt {}/{}{}</small>',
-            html.badge(row.status),
-            row.attempt_count,
-            row.max_attempts,
-            again,
-        )
+        status = failures.status_of(row)
+        told = wording.attempts(status, row.attempt_count, row.max_attempts, row.retry_at)
+        return format_html('{}<br><small class="quiet">{}</small>', html.badge(status), told)
 
     @admin.display(description="error code", ordering="error_code")
     def code(self, row: DocumentState) -> SafeString:

@@ -4,9 +4,11 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import PermissionDenied
 from django.db import models
-from django.db.models import Exists, F, OuterRef, QuerySet, Value
+from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
@@ -23,7 +25,18 @@ from pipeline.reports.sites import failed_sites
 from sites.models import Site, Source
 from sites.stages import WORK_STAGES
 
-FAILURES = sum((F(f"{stage}_failed") for stage in WORK_STAGES), Value(0))
+# Of every run, as the list that the number opens has them; counted for the sites that are shown.
+FAILURES = Coalesce(
+    Subquery(
+        DocumentState.objects.failures()
+        .filter(site=OuterRef("pk"))
+        .order_by()
+        .values("site")
+        .annotate(count=Count("*"))
+        .values("count")
+    ),
+    0,
+)
 
 
 class ConditionFilter(admin.SimpleListFilter):
@@ -53,7 +66,7 @@ class ConditionFilter(admin.SimpleListFilter):
             case "stuck":
                 return queryset.filter(pk__in=Site.objects.stuck().values("pk"))
             case "failures":
-                return queryset.alias(failures=FAILURES).filter(failures__gt=0)
+                return queryset.filter(pk__in=DocumentState.objects.failures().order_by().values("site"))
             case "running":
                 return queryset.filter(Exists(running))
             case "paused":
@@ -180,10 +193,10 @@ class SiteAdmin(ActingAdmin):
             return html.NOTHING
         address = reverse("admin:pipeline_documentstate_changelist")
         return format_html(
-            '<a class="bad" href="{}?q={}&amp;status__exact=failed_terminal">{}</a>',
+            '<a class="bad" href="{}?q={}&amp;standing=failed">{}</a>',
             address,
             site.pk,
-            site.failures_now,
+            intcomma(site.failures_now),
         )
 
     @admin.display(description="in stage since", ordering="started_at")

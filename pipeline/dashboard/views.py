@@ -19,6 +19,7 @@ from pipeline.dashboard import charts
 from pipeline.permissions import LOOK, OPERATE
 from pipeline.reports.dashboard import Board, read_board
 from pipeline.reports.health import Check, Level
+from pipeline.reports.wording import plural
 
 View = Callable[..., HttpResponse]
 
@@ -63,7 +64,7 @@ def dashboard(request: HttpRequest) -> HttpResponse:
     context = {
         "board": found,
         "needs": needs(found),
-        "ring": charts.ring(found.overview.sites.health),
+        "ring": charts.ring(found.overview.score.percent),
         "chart": charts.hour_chart(found.hours),
         "spans": charts.spans(found.overview.steps),
     }
@@ -89,7 +90,7 @@ PLACES = {
     "attention": ("admin:sites_site_changelist", "condition=attention"),
     "failed": ("admin:sites_site_changelist", "condition=failed"),
     "paused": ("admin:sites_site_changelist", "condition=paused"),
-    "failures": ("admin:pipeline_documentstate_changelist", "status__exact=failed_terminal"),
+    "failures": ("admin:pipeline_documentstate_changelist", "standing=failed"),
     "sources": ("admin:sites_source_changelist", "warning__isempty=0"),
     "reconcile": ("admin:pipeline_reconcilerun_changelist", ""),
     "workers": ("django_rq:home", ""),
@@ -103,9 +104,9 @@ def needs(found: Board) -> list[Need]:
     checks = sorted((check for check in found.overview.checks if check.level), key=lambda check: -check.level)
     # The score says in percent what the number of stuck sites says already.
     wanted = [_need(check) for check in checks if check.name != "score"]
-    failed = found.overview.documents.failed
+    failed = found.overview.failure_count
     if failed:
-        words = "1 document has failed" if failed == 1 else f"{failed:,} documents have failed"
+        words = plural(failed, "failure", "failures")
         wanted.append(_need(Check("failures", Level.NOTE, words, "retry_failed --dry-run")))
     return wanted
 

@@ -2,11 +2,12 @@
 
 from pipeline.models.decisions import Correction, Decision, Intervention, Takedown
 from pipeline.models.history import Adoption, Publication
-from pipeline.models.ledger import WITHOUT_TEXT, DocumentState, Status
+from pipeline.models.ledger import LEFT_OUT, WITHOUT_TEXT, DocumentState, Status
 from pipeline.models.runs import ReconcileRun, Run, RunStage
 from pipeline.models.webhooks import Webhook, WebhookDelivery, list_of_events
 
 __all__ = [
+    "LEFT_OUT",
     "WITHOUT_TEXT",
     "Adoption",
     "Correction",

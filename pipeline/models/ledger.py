@@ -32,6 +32,11 @@ class Status(models.TextChoices):
 WITHOUT_TEXT = Q(pipeline=Stage.OCR.value, status=Status.PROCESSED.value, facts__characters=0)
 
 
+# The first is `pipeline.errors.SKIPPED`, which a model does not know.
+LEFT_OUT = Q(error_code="skipped") | ~Q(document__skip_reason="") | Q(document__superseded_at__isnull=False)
+LEFT_OUT &= Q(document__isnull=False)
+
+
 class LedgerQuerySet(models.QuerySet["DocumentState"]):
     def waiting(self) -> "LedgerQuerySet":
         return self.filter(status__in=Status.WAITING)
@@ -41,6 +46,14 @@ class LedgerQuerySet(models.QuerySet["DocumentState"]):
 
     def failed(self) -> "LedgerQuerySet":
         return self.filter(status__in=Status.FAILED)
+
+    def failures(self) -> "LedgerQuerySet":
+        """What has failed for good and somebody may want back: the one meaning of the word on every page."""
+        return self.filter(status=Status.FAILED_TERMINAL).exclude(LEFT_OUT)
+
+    def left_out(self) -> "LedgerQuerySet":
+        """Ended as failed and no failure: of a document skipped on purpose, or replaced since."""
+        return self.filter(LEFT_OUT, status=Status.FAILED_TERMINAL)
 
     def quiet(self, now: datetime, since: datetime) -> "LedgerQuerySet":
         """Open rows of sites that are in that run, untouched since then and not waiting for their time."""
@@ -157,6 +170,13 @@ class DocumentState(models.Model):
 
     def __str__(self) -> str:
         return f"{self.unit or f'document {self.document_id}'} @ {self.pipeline}"
+
+    @property
+    def is_left_out(self) -> bool:
+        """Of a document that is skipped on purpose, or replaced: whatever became of it, nobody waits for it."""
+        document = self.document
+        skipped = document is not None and bool(document.skip_reason or document.superseded_at)
+        return self.status != Status.PROCESSED and (self.error_code == "skipped" or skipped)
 
     @property
     def max_attempts(self) -> int:

@@ -12,9 +12,9 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from pipeline import dispatch, flow
-from pipeline.errors import SKIPPED, Fenced
+from pipeline.errors import Fenced
 from pipeline.flow import Refused
-from pipeline.models import DocumentState, Intervention, Run, Status
+from pipeline.models import LEFT_OUT, DocumentState, Intervention, Run, Status
 from pipeline.queue import inspection, sending
 from pipeline.reconcile import find, lock
 from pipeline.reconcile.find import Suspect
@@ -175,8 +175,7 @@ def _unstick(site_id: str, suspect: Suspect | None, now: datetime, operator: Ope
 
 def failed_rows(statuses: Collection[str] = (Status.FAILED_TERMINAL,)) -> QuerySet[DocumentState]:
     """What a retry can take up: failures of documents that are still wanted, and of units of a site."""
-    failed = DocumentState.objects.filter(status__in=statuses).exclude(error_code=SKIPPED)
-    return failed.exclude(document__superseded_at__isnull=False)
+    return DocumentState.objects.filter(status__in=statuses).exclude(LEFT_OUT)
 
 
 def retry(site_id: str, operator: Operator, rows: QuerySet[DocumentState] | None = None) -> Retried:

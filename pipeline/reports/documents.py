@@ -22,6 +22,13 @@ def ledger_counts(filters: Filters = ALL) -> Counts:
     return _by_status(replace(filters, stages=()).of_ledger(DocumentState.objects.all()))
 
 
+def left_out_counts(filters: Filters = ALL) -> dict[str, int]:
+    """By stage: rows that ended as failed and are no failures, for nobody wants their document."""
+    rows = replace(filters, stages=()).of_ledger(DocumentState.objects.left_out())
+    counted = rows.order_by().values_list("pipeline").annotate(count=Count("*"))
+    return dict(counted)
+
+
 def _by_status(rows: QuerySet[DocumentState]) -> Counts:
     counted = rows.order_by().values_list("pipeline", "status").annotate(count=Count("*"))
     return {(stage, status): count for stage, status, count in counted}

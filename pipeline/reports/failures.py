@@ -6,7 +6,8 @@ from datetime import datetime
 from django.db.models import Count, F
 
 from pipeline.errors import SKIPPED
-from pipeline.models import DocumentState, Status
+from pipeline.models import LEFT_OUT, DocumentState, Status
+from pipeline.reports import wording
 from pipeline.reports.filters import ALL, Filters
 from sites.stages import WORK_STAGES
 
@@ -26,10 +27,18 @@ class FailedStep:
     at: datetime | None
     retry_at: datetime | None
 
+    @property
+    def is_final(self) -> bool:
+        return self.status == Status.FAILED_TERMINAL
+
+    @property
+    def attempts_words(self) -> str:
+        return wording.attempts(self.status, self.attempts, self.max_attempts, self.retry_at)
+
 
 def recent_failures(filters: Filters = ALL, limit: int = 10) -> list[FailedStep]:
     """The latest, from the index of each stage and status: no scan of the ledger."""
-    rows = filters.of_ledger(DocumentState.objects.select_related("document")).exclude(error_code=SKIPPED)
+    rows = filters.of_ledger(DocumentState.objects.select_related("document")).exclude(LEFT_OUT)
     found = [
         row
         for stage in filters.stages or WORK_STAGES
@@ -70,6 +79,11 @@ def title_of(row: DocumentState) -> str:
     return f"{row.document.body or row.document.meeting} {day} {row.document.kind}"
 
 
+def status_of(row: DocumentState) -> str:
+    """Its status as people read it: `skipped` is one of its own."""
+    return SKIPPED if row.is_left_out else row.status
+
+
 @dataclass(frozen=True)
 class ErrorGroup:
     code: str
@@ -80,7 +94,7 @@ class ErrorGroup:
 def errors_by_code(filters: Filters = ALL, limit: int | None = 12) -> list[ErrorGroup]:
     groups = (
         filters.of_ledger(DocumentState.objects.filter(status__in=Status.FAILED))
-        .exclude(error_code=SKIPPED)
+        .exclude(LEFT_OUT)
         .order_by()
         .values_list("error_code", "pipeline")
         .annotate(count=Count("*"))

@@ -12,6 +12,7 @@ from pipeline.models import ReconcileRun
 from pipeline.queue import pauses
 from pipeline.queue.inspection import QueueFacts, Workforce
 from pipeline.reports.sites import SiteTotals
+from pipeline.reports.wording import plural
 from pipeline.work.ocr.process import sandbox
 from sites.models import Source
 
@@ -41,6 +42,26 @@ class Check:
     level: Level
     message: str
     command: str = ""
+
+
+# However well the sites stand, the score says that something is wrong: it stays below these.
+CAPS = {Level.DEGRADED: DEGRADED_BELOW - 1.0, Level.UNHEALTHY: UNHEALTHY_BELOW - 1.0}
+
+
+@dataclass(frozen=True)
+class Score:
+    """In percent, as every page, command and JSON shows it; `because` where a check holds it down."""
+
+    percent: float | None
+    because: str = ""
+
+
+def score(share: float | None, found: list[Check]) -> Score:
+    """The share of the sites that are well, capped by the worst check."""
+    cap = CAPS.get(worst(found))
+    if share is None or cap is None or share <= cap:
+        return Score(share)
+    return Score(cap, next(check.message for check in found if check.level == worst(found)))
 
 
 def checks(totals: SiteTotals, force: Workforce) -> list[Check]:
@@ -85,7 +106,7 @@ def _workers(force: Workforce) -> list[Check]:
 
 def _unserved(unserved: list[QueueFacts], waiting: list[QueueFacts], queues: int) -> Check:
     if waiting:
-        jobs = ", ".join(f"{queue.name} ({queue.waiting} wait)" for queue in waiting)
+        jobs = ", ".join(f"{queue.name} ({queue.waiting:,} wait)" for queue in waiting)
         return Check("workers", Level.UNHEALTHY, f"no worker on queue {jobs}", "workers")
     if len(unserved) == queues:
         return Check("workers", Level.DEGRADED, "no worker runs", "workers")
@@ -102,7 +123,7 @@ def _score(totals: SiteTotals) -> Check:
     level = (
         Level.UNHEALTHY if score < UNHEALTHY_BELOW else Level.DEGRADED if score < DEGRADED_BELOW else Level.OK
     )
-    message = f"{score:.1f} % of {totals.in_pipeline} sites are completed or moved in the last two hours"
+    message = f"{score:.1f} % of {totals.in_pipeline:,} sites are completed or moved in the last two hours"
     return Check("score", level, message, "reconcile" if level else "")
 
 
@@ -157,14 +178,16 @@ def _sources() -> Check:
     count = Source.objects.filter(enabled=True).exclude(warning="").count()
     if not count:
         return Check("sources", Level.OK, "no source has a warning")
-    return Check("sources", Level.NOTE, f"{count} source{' has' if count == 1 else 's have'} a warning")
+    return Check("sources", Level.NOTE, plural(count, "source has", "sources have") + " a warning")
 
 
 def _paused(totals: SiteTotals) -> Check:
     if not totals.paused:
         return Check("paused", Level.OK, "no site is paused")
-    message = f"{totals.paused} site{' is' if totals.paused == 1 else 's are'} paused"
-    return Check("paused", Level.NOTE, message)
+    message = plural(totals.paused, "site is", "sites are") + " paused"
+    # So many that the installation as a whole does not do what it is for.
+    most = totals.paused * 2 >= totals.total and totals.paused > 1
+    return Check("paused", Level.DEGRADED if most else Level.NOTE, message)
 
 
 def _sandbox() -> Check:

@@ -13,7 +13,7 @@ from pipeline.reports import failures, health, steps
 from pipeline.reports.documents import DOCUMENT_STATUSES, Counts, Documents, count_documents, ledger_counts
 from pipeline.reports.failures import ErrorGroup, FailedStep
 from pipeline.reports.filters import ALL, Filters
-from pipeline.reports.health import Check, Level
+from pipeline.reports.health import Check, Level, Score
 from pipeline.reports.sites import SiteTotals, failed_sites, site_totals
 from pipeline.reports.standstill import Standstill, explain
 from pipeline.reports.steps import StageFigures
@@ -46,12 +46,21 @@ class Overview:
         return health.worst(self.checks)
 
     @property
+    def score(self) -> Score:
+        return health.score(self.sites.health, self.checks)
+
+    @property
+    def failure_count(self) -> int:
+        """Of steps, not of documents: as many as the list of failures has."""
+        return sum(step.failed_terminal for step in self.steps)
+
+    @property
     def next_command(self) -> str:
         """The one thing to do next: what the worst check asks for, else what failed, else the next sites."""
         asking = [check for check in self.checks if check.command and check.level.exit_code]
         if asking:
             return max(asking, key=lambda check: check.level).command
-        if self.documents.failed:
+        if self.failure_count:
             return "retry_failed --dry-run"
         return "run_pipeline --stale 10"
 
@@ -92,7 +101,8 @@ def as_json(overview: Overview) -> dict[str, Any]:
     return {
         "at": overview.at,
         "level": LEVELS[overview.level],
-        "health_percent": overview.sites.health,
+        "health_percent": overview.score.percent,
+        "health_because": overview.score.because,
         "filters": asdict(overview.filters),
         "sites": asdict(overview.sites),
         "documents": {
@@ -101,7 +111,8 @@ def as_json(overview: Overview) -> dict[str, Any]:
             "by_status": {status: getattr(documents, status) for status in DOCUMENT_STATUSES},
         },
         "steps": [{**asdict(step), "total": step.total, "percent": step.percent} for step in overview.steps],
-        "failures": [asdict(failure) for failure in overview.failures],
+        "failure_count": overview.failure_count,
+        "failures": [{**asdict(failure), "final": failure.is_final} for failure in overview.failures],
         "errors": [asdict(error) for error in overview.errors],
         "stuck": [asdict(standstill) for standstill in overview.standstills],
         "checks": [{**asdict(check), "level": check.level.name.lower()} for check in overview.checks],

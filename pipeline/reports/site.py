@@ -1,9 +1,9 @@
 """Everything about one site, in a fixed number of queries: timeline, runs, failures, what people did."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from django.db.models import Prefetch
+from django.db.models import Count, Prefetch
 from django.utils import timezone
 
 from pipeline.models import DocumentState, Intervention, Run, RunStage
@@ -30,6 +30,7 @@ class TimelineStage:
     finished_at: datetime | None
     is_open: bool
     to_come: bool
+    skipped: int = 0
 
     @property
     def seconds(self) -> float | None:
@@ -106,14 +107,23 @@ def report_on(site: Site) -> SiteReport:
 def _timeline(site: Site, run: Run | None) -> list[TimelineStage]:
     entered: dict[str, RunStage] = {stage.stage: stage for stage in run.stages.all()} if run else {}
     running = run is not None and run.status == Run.Status.RUNNING
-    return [_stage(site, stage, entered.get(stage), running) for stage in WORK_STAGES]
+    skipped = _skipped(run) if run else {}
+    return [_stage(site, stage, entered.get(stage), running, skipped.get(stage, 0)) for stage in WORK_STAGES]
 
 
-def _stage(site: Site, stage: Stage, entered: RunStage | None, running: bool) -> TimelineStage:
+def _skipped(run: Run) -> dict[str, int]:
+    """The counters take a skip during a run for a failure; people do not."""
+    rows = DocumentState.objects.left_out().filter(site=run.site_id, run=run).order_by()
+    return dict(rows.values_list("pipeline").annotate(count=Count("*")))
+
+
+def _stage(site: Site, stage: Stage, entered: RunStage | None, running: bool, skipped: int) -> TimelineStage:
     is_open = entered is not None and entered.finished_at is None and running
     progress = site.progress(stage)
     if entered is not None and entered.finished_at is not None:
         progress = Progress(entered.total, entered.completed, entered.failed)
+    skipped = min(skipped, progress.failed)
+    progress = replace(progress, completed=progress.completed + skipped, failed=progress.failed - skipped)
     return TimelineStage(
         stage.value,
         stage.label,
@@ -122,6 +132,7 @@ def _stage(site: Site, stage: Stage, entered: RunStage | None, running: bool) ->
         entered.finished_at if entered else None,
         is_open,
         to_come=running and entered is None and _comes_after(stage, site.current_stage),
+        skipped=skipped,
     )
 
 

@@ -9,7 +9,7 @@ from django.db.models import Min, QuerySet, Subquery
 from django.utils import timezone
 
 from pipeline.models import WITHOUT_TEXT, DocumentState, RunStage, Status
-from pipeline.reports.documents import Counts
+from pipeline.reports.documents import Counts, left_out_counts
 from pipeline.reports.filters import ALL, Filters
 from sites.stages import WORK_STAGES, Stage
 
@@ -43,6 +43,7 @@ class StageFigures:
     processed: int
     failed_retryable: int
     failed_terminal: int
+    skipped: int
     pending_age: Ages
     retry_age: Ages
     next_retry_at: datetime | None
@@ -52,6 +53,7 @@ class StageFigures:
 
     @property
     def total(self) -> int:
+        """Without what is left out: nobody waits for that."""
         return self.pending + self.in_progress + self.processed + self.failed_retryable + self.failed_terminal
 
     @property
@@ -82,11 +84,12 @@ def steps(counts: Counts, filters: Filters = ALL) -> list[StageFigures]:
     # Naming every stage, too, lets the index by stage and status answer.
     retries = rows.filter(pipeline__in=WORK_STAGES, status=Status.FAILED_RETRYABLE).values_list("pipeline")
     next_retry = dict(retries.annotate(Min("retry_at")))
+    left_out = left_out_counts(filters)
     without_text = {Stage.OCR: rows.filter(WITHOUT_TEXT).count()}
     return [
         StageFigures(
             stage=stage.value,
-            **{status.value: counts.get((stage, status), 0) for status in Status},
+            **_by_status(counts, stage, left_out.get(stage, 0)),
             pending_age=ages(rows, stage, Status.PENDING, counts),
             retry_age=ages(rows, stage, Status.FAILED_RETRYABLE, counts),
             next_retry_at=next_retry.get(stage),
@@ -97,6 +100,12 @@ def steps(counts: Counts, filters: Filters = ALL) -> list[StageFigures]:
         for stage in WORK_STAGES
         if not filters.stages or stage in filters.stages
     ]
+
+
+def _by_status(counts: Counts, stage: Stage, skipped: int) -> dict[str, int]:
+    found = {status.value: counts.get((stage, status), 0) for status in Status}
+    failed = max(found[Status.FAILED_TERMINAL] - skipped, 0)
+    return {**found, Status.FAILED_TERMINAL.value: failed, "skipped": skipped}
 
 
 # ---- How long it has waited ---------------------------------------------------------------------------

@@ -4,6 +4,16 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
+# What people read for each status of the ledger; `skipped` is one of its own.
+STATUS_WORDS = {
+    "pending": "pending",
+    "in_progress": "in progress",
+    "processed": "processed",
+    "failed_retryable": "waits for a retry",
+    "failed_terminal": "failed",
+    "skipped": "skipped",
+}
+
 # From this many seconds on, the next larger unit says it better.
 UNITS = (("s", 1, 120), ("min", 60, 2 * 3600), ("h", 3600, 72 * 3600))
 DAY = 86400
@@ -34,6 +44,20 @@ def ago(moment: datetime | None) -> str:
     age = timezone.now() - moment
     words = duration(abs(age).total_seconds())
     return f"{words} ago" if age >= timedelta(0) else f"in {words}"
+
+
+def attempts(status: str, count: int, most: int, retry_at: datetime | None) -> str:
+    """How often it was tried and what happens next. What has ended never reads as if it went on."""
+    if status == "skipped":
+        return "left out: skipped, or replaced by a newer version"
+    if status == "failed_retryable":
+        due = retry_at is None or retry_at <= timezone.now()
+        return f"retry {count}/{most}, {'due now' if due else f'next {ago(retry_at)}'}"
+    if status == "failed_terminal":
+        return f"failed after {plural(count, 'attempt', 'attempts')}"
+    if status == "pending" and not count:
+        return "not tried yet"
+    return plural(count, "attempt", "attempts")
 
 
 def clock(moment: datetime | None) -> str:

@@ -3,12 +3,13 @@
 from django import template
 
 from pipeline.admin import html
-from pipeline.reports import wording
+from pipeline.reports import failures, wording
 
 register = template.Library()
 
 register.filter("badge", html.badge)
 register.filter("ago", html.ago)
+register.filter("status_of", failures.status_of)
 register.filter("duration", wording.duration)
 register.filter("stage_bars", html.stage_bars)
 register.filter("document_status", html.document_status)

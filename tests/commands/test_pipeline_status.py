@@ -32,6 +32,8 @@ TOP = {
     "at",
     "level",
     "health_percent",
+    "health_because",
+    "failure_count",
     "filters",
     "sites",
     "documents",
@@ -65,7 +67,8 @@ def test_the_page_names_the_failure_its_retry_and_the_next_command(manage, ended
     shown = " ".join(ran.out.split())  # a long document number may fold a line
     assert ran.code == 0
     assert re.search(r"corrupt alameda.ca Council \S+ minutes \(document \d+\) @ ocr", shown)
-    assert "retry 1/3" in shown
+    assert "failed after 1 attempt" in shown
+    assert "retry" not in shown.partition("Recent failures")[2].partition("What needs")[0]
     assert re.search(r"completed \S+ 50.0 % 1", shown)
     assert "no worker runs" in shown
     assert "Next: manage.py workers" in shown
@@ -226,7 +229,7 @@ def test_waiting_for_retries(manage, make_site, trivial_jobs, run_jobs, settings
         run_jobs(only=queue)
     stuck(site)
     assert re.fullmatch(r"waiting for 2 retries at [-\d: ]*\d\d:\d\d", reason(manage))
-    assert "again at" in manage("pipeline_status").out
+    assert re.search(r"retry 1/3, next in \S+ (s|min)", " ".join(manage("pipeline_status").out.split()))
 
 
 def test_coordinator_lost(manage, make_site, trivial_jobs, run_jobs):

@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 from pipeline.management.terminal.base import OperatorCommand
 from pipeline.queue import inspection
 from pipeline.reports import health, machine
-from pipeline.reports.health import Check, Level
+from pipeline.reports.health import Check, Level, Score
 from pipeline.reports.overview import LEVELS
 from pipeline.reports.sites import site_totals
 
@@ -37,7 +37,9 @@ examples:
         found = [*health.checks(totals, inspection.read_workforce()), *machine.checks()]
         level = health.worst(found)
         if json:
-            self.stdout.write(jsonlib.dumps(as_json(found, level, totals.health), indent=2))
+            self.stdout.write(
+                jsonlib.dumps(as_json(found, level, health.score(totals.health, found)), indent=2)
+            )
         else:
             self._print(found, level, quiet)
         if level.exit_code:
@@ -52,11 +54,12 @@ examples:
             self.stdout.write(LEVELS[level])
 
 
-def as_json(found: list[Check], level: Level, score: float | None) -> dict[str, Any]:
+def as_json(found: list[Check], level: Level, score: Score) -> dict[str, Any]:
     return {
         "ok": not level.exit_code,
         "level": LEVELS[level],
-        "health_percent": score,
+        "health_percent": score.percent,
+        "health_because": score.because,
         "checks": [
             {
                 "name": check.name,

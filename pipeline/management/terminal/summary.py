@@ -44,7 +44,7 @@ def _sections(screen: Console, overview: Overview) -> Iterator[RenderableType]:
 
 def _headline(overview: Overview) -> Text:
     level = overview.level
-    health = overview.sites.health
+    health = overview.score.percent
     score = "no site started yet" if health is None else f"health {health:.1f} %"
     return Text.assemble(
         ("Clerk", "bold"), f"  {clock(overview.at)}  ", (f"{score}, {LEVELS[level]}", STYLES[level])
@@ -90,9 +90,7 @@ def _statuses(screen: Console, overview: Overview) -> Table:
 
 
 def _steps(screen: Console, overview: Overview) -> Table:
-    table = _columns(
-        "StageFigures", "", "", "done/total", "failed", "no text", "job p50/p95", "stage p50/p95"
-    )
+    table = _columns("Step", "", "", "done/total", "failed", "no text", "job p50/p95", "stage p50/p95")
     for step in overview.steps:
         table.add_row(*_step(screen, step))
     return table
@@ -148,12 +146,11 @@ def _failures(overview: Overview) -> Table:
     )
     for failure in overview.failures:
         number = f" (document {failure.document_id})" if failure.document_id else ""
-        again = f", again at {clock(failure.retry_at)}" if failure.retry_at else ""
         table.add_row(
             clock(failure.at),
             failure.code,
             f"{failure.site_id} {failure.document}{number} @ {failure.stage}: {failure.message} "
-            f"(retry {failure.attempts}/{failure.max_attempts}{again})",
+            f"({failure.attempts_words})",
         )
     return table
 
