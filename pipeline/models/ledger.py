@@ -173,7 +173,7 @@ class DocumentState(models.Model):
 
     @property
     def is_left_out(self) -> bool:
-        """Of a document that is skipped on purpose, or replaced: whatever became of it, nobody waits for it."""
+        """Of a document that is skipped on purpose, or replaced: nobody waits for it."""
         document = self.document
         skipped = document is not None and bool(document.skip_reason or document.superseded_at)
         return self.status != Status.PROCESSED and (self.error_code == "skipped" or skipped)
