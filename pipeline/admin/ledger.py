@@ -48,7 +48,9 @@ class ErrorCodeFilter(admin.SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return (
-            queryset.failed().exclude(LEFT_OUT).filter(error_code=self.value()) if self.value() else queryset
+            queryset.filter(error_code=self.value(), status__in=Status.FAILED).exclude(LEFT_OUT)
+            if self.value()
+            else queryset
         )
 
 
@@ -66,11 +68,12 @@ class StandingFilter(admin.SimpleListFilter):
             case None:
                 return queryset
             case "failed":
-                return queryset.failures()
+                return queryset.filter(status=Status.FAILED_TERMINAL).exclude(LEFT_OUT)
             case "skipped":
-                return queryset.left_out()
-        statuses = {name: status for status, name in STANDINGS.items()}
-        return queryset.filter(status=statuses.get(self.value(), self.value()))
+                return queryset.filter(LEFT_OUT, status=Status.FAILED_TERMINAL)
+            case "retry":
+                return queryset.filter(status=Status.FAILED_RETRYABLE)
+        return queryset.filter(status=self.value())
 
 
 class TextFilter(admin.SimpleListFilter):
