@@ -302,6 +302,22 @@ SEARCH_INDEX_DIR = envpath("SEARCH_INDEX_DIR", BASE_DIR / "var" / "index")
 RECORDS_IMAGE_CACHE_DIR = envpath("RECORDS_IMAGE_CACHE_DIR", BASE_DIR / "var" / "images")
 RECORDS_IMAGE_CACHE_MB = envint("RECORDS_IMAGE_CACHE_MB", 500, 1)
 
+# ---- Mail -------------------------------------------------------------------------------------------
+
+# Empty: no mail is sent, and nobody is offered any.
+EMAIL_HOST = env("EMAIL_HOST")
+EMAIL_PORT = envint("EMAIL_PORT", 587, 1)
+EMAIL_HOST_USER = env("EMAIL_USER")
+EMAIL_HOST_PASSWORD = env("EMAIL_PASSWORD")
+_EMAIL_SECURITY = envchoice("EMAIL_SECURITY", "starttls", ("starttls", "tls", "none"))
+EMAIL_USE_TLS, EMAIL_USE_SSL = _EMAIL_SECURITY == "starttls", _EMAIL_SECURITY == "tls"
+EMAIL_TIMEOUT = 20
+DEFAULT_FROM_EMAIL = env("EMAIL_FROM", "clerk@localhost")
+# Where people reach Clerk. What is sent from a command has no request that could tell.
+PUBLIC_URL = env("PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
+if urlsplit(PUBLIC_URL).scheme not in ("http", "https") or not urlsplit(PUBLIC_URL).netloc:
+    raise ImproperlyConfigured(f"PUBLIC_URL={redacted(PUBLIC_URL)}: expected https://host")
+
 # ---- Taking over the old system ---------------------------------------------------------------------
 
 # Lets the migrations that drop the old table and columns go ahead although their checks fail. It is logged.

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 HIDDEN = "***"
 # The settings whose whole value is secret. Addresses are taken apart wherever they stand.
-SECRET_SETTINGS = ("SECRET_KEY", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "PGPASSWORD")
+SECRET_SETTINGS = ("SECRET_KEY", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "PGPASSWORD", "EMAIL_PASSWORD")
 # A shorter one would be hidden in the middle of words; in an address it is hidden all the same.
 SHORTEST = 6
 _CREDENTIALS = re.compile(r"([a-z][a-z0-9+.-]*://)[^\s/?#'\"<>]+@", re.IGNORECASE)
