@@ -6,7 +6,7 @@ from django_rq.urls import get_admin_urlpatterns, get_api_urlpatterns
 
 from clerk_project.front import front
 from pipeline.dashboard.views import queue_page
-from records.api.operations import api
+from records.api.service import api
 
 
 def _gated(patterns: list[URLPattern]) -> list[URLPattern]:

@@ -4,6 +4,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+from django.urls import reverse
+
 from records.api.schemas import CastOut, DocumentOut, MotionOut, PlaceOut, VoteOut
 from records.meetings import CURRENT, DECIDING, MOTION, Place, motion_of
 from records.published import PublishedDocument, Records
@@ -122,7 +124,7 @@ def _cast(site_id: str, links: Links, row: tuple[Any, ...]) -> CastOut:
     )
 
 
-def document_out(document: PublishedDocument, url: str) -> DocumentOut:
+def document_out(document: PublishedDocument, links: Links) -> DocumentOut:
     return DocumentOut(
         site=document.site,
         id=document.id,
@@ -137,5 +139,5 @@ def document_out(document: PublishedDocument, url: str) -> DocumentOut:
         source_url=document.url,
         sha256=document.sha256,
         fetched_at=document.fetched_at,
-        url=url,
+        url=links.to(reverse("records:document", args=(document.site, document.id))),
     )

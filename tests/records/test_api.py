@@ -8,8 +8,8 @@ from django.core.wsgi import get_wsgi_application
 from hypothesis import HealthCheck, given, settings
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from records.api.operations import api
 from records.api.reference import reference
+from records.api.service import api
 from records.models import ApiToken
 
 pytestmark = pytest.mark.django_db
