@@ -10,7 +10,7 @@ from csp.constants import NONE, SELF, UNSAFE_INLINE
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.utils import get_random_secret_key
 
-from clerk_project import database, environment, logs
+from clerk_project import database, environment, logs, values
 from clerk_project.values import (
     CODE_DIR,
     INSTALLED,
@@ -30,6 +30,7 @@ environment.load(os.environ)
 redaction.remember(os.environ)
 
 BASE_DIR = home()
+ASKED_FOR = values.ASKED_FOR
 
 # ---- Django -----------------------------------------------------------------------------------------
 

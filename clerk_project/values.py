@@ -12,9 +12,12 @@ from pipeline import redaction
 CODE_DIR = Path(__file__).resolve().parent.parent
 INSTALLED = not (CODE_DIR / "manage.py").exists()
 TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
+# The names that were asked for: a back-up keeps what was said to them, without secrets.
+ASKED_FOR: set[str] = set()
 
 
 def env(name: str, default: str = "") -> str:
+    ASKED_FOR.add(name)
     return os.environ.get(name, default).strip()
 
 

@@ -126,6 +126,9 @@ ARROWS: dict[str, tuple[str, ...]] = {
         *("pipeline.dispatch", "pipeline.flow", "pipeline.reconcile", "pipeline.reports", "pipeline.stages"),
         "pipeline.work",
     ),
+    "pipeline.backup": (
+        *("sites", "pipeline.redaction", "pipeline.queue", "pipeline.stages", "pipeline.work"),
+    ),
     "records": (
         *(
             "sites",

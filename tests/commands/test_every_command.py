@@ -11,6 +11,7 @@ from sites.models import Site
 # The least that each can be called with.
 COMMANDS = {
     "add_site": ("http://127.0.0.1:1/",),
+    "backup": ("backups",),
     "build_full_db": (),
     "cancel_run": ("alameda.ca",),
     "export_sites": (),
@@ -23,6 +24,7 @@ COMMANDS = {
     "pipeline_status": (),
     "read_again": ("--site", "alameda.ca"),
     "reconcile": (),
+    "restore": ("backups", "--replace"),
     "resume_site": ("alameda.ca",),
     "retry_failed": (),
     "rollback_deploy": ("alameda.ca",),

@@ -1,0 +1,1 @@
+"""Back-up and restore: database, files, published records and settings, each content kept once."""
