@@ -37,7 +37,7 @@ COMMANDS = {
     "workers": (),
 }
 # They need no database to begin, or look at it in their own way, with tests of their own.
-BEGIN_WITHOUT_IT = {"add_site", "workers", "reconcile", "search_index", "verify"}
+BEGIN_WITHOUT_IT = {"add_site", "workers", "reconcile", "restore", "search_index", "verify"}
 
 
 def test_this_list_is_of_every_command():
