@@ -17,8 +17,9 @@ from pipeline.stages import documents
 from pipeline.stages.identity import learn_contents, path_for, settle
 from pipeline.stages.shared_files import shared
 from pipeline.state.attempt import Attempt, Finished
+from pipeline.work.fetch.answers import Limits
 from pipeline.work.fetch.base import ATTACHMENTS
-from pipeline.work.fetch.client import Client, Limits
+from pipeline.work.fetch.client import Client
 from pipeline.work.fetch.detect import recognise
 from pipeline.work.fetch.download import Downloaded, NotModified, copy, download
 from pipeline.work.fetch.gate import LEASE, Gate, RedisGate

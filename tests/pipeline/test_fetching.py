@@ -12,7 +12,7 @@ from django.utils import timezone
 from pipeline import flow, jobs, order
 from pipeline.models import DocumentState, Status
 from pipeline.stages import fetch
-from pipeline.work.fetch.client import Answer
+from pipeline.work.fetch.answers import Answer
 from sites.models import Document, Site, Source
 from sites.stages import Progress, Stage
 from sites.storage import SiteFiles

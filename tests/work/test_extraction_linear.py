@@ -20,12 +20,20 @@ from pipeline.work.extraction import (
 )
 from pipeline.work.extraction.motions import events as motion_events
 from pipeline.work.extraction.motions import outcomes, tables, tallies, voters, votes
-from pipeline.work.extraction.people import list_ends, name_lists, names, roll
+from pipeline.work.extraction.people import (
+    list_ends,
+    name_lists,
+    names,
+    roles,
+    roll,
+    roll_lists,
+    roll_sentences,
+)
 
 Add = Callable[..., DocumentInfo]
 MODULES = (
-    addresses, agenda, dates, legislation, list_ends, money, motion_events, name_lists, names, outcomes, roll,
-    tables, tallies, voters, votes,
+    addresses, agenda, dates, legislation, list_ends, money, motion_events, name_lists, names, outcomes,
+    roles, roll, roll_lists, roll_sentences, tables, tallies, voters, votes,
 )  # fmt: skip
 # Repeated until they fill the page: one character, or what the rules look for, over and over.
 CHARACTERS = ("a", "A", "é", " ", "\n", "$", "(", "1", ".", "\u202e")

@@ -9,7 +9,8 @@ import pytest
 
 from pipeline.errors import PipelineError
 from pipeline.work.fetch.addresses import is_public
-from pipeline.work.fetch.client import Client, Limits
+from pipeline.work.fetch.answers import Limits
+from pipeline.work.fetch.client import Client
 from pipeline.work.fetch.gate import LocalGate
 from tests.fakecity import FakeCity
 

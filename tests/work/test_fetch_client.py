@@ -9,7 +9,8 @@ from itertools import pairwise
 import pytest
 
 from pipeline.errors import DocumentError, PipelineError, SourceError
-from pipeline.work.fetch.client import Client, Limits
+from pipeline.work.fetch.answers import Limits
+from pipeline.work.fetch.client import Client
 from pipeline.work.fetch.gate import LocalGate
 from tests.fakecity import FakeCity
 

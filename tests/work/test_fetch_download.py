@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import DocumentError, PipelineError, SourceError
-from pipeline.work.fetch.client import Client, Limits
+from pipeline.work.fetch.answers import Limits
+from pipeline.work.fetch.client import Client
 from pipeline.work.fetch.download import NOT_MODIFIED, Downloaded, copy, download
 from pipeline.work.fetch.gate import LocalGate
 from tests.fakecity import FakeCity, make_pdf

@@ -15,7 +15,8 @@ import pytest
 
 from pipeline.errors import DocumentError, PipelineError, SourceError, StageError
 from pipeline.work.fetch.allowance import BoundedJar
-from pipeline.work.fetch.client import Client, Limits, Page
+from pipeline.work.fetch.answers import Limits, Page
+from pipeline.work.fetch.client import Client
 from pipeline.work.fetch.download import download
 from pipeline.work.fetch.gate import LocalGate
 from pipeline.work.fetch.listing import Span, take

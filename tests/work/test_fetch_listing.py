@@ -6,8 +6,9 @@ from datetime import date, timedelta
 import pytest
 
 from pipeline.errors import SourceError, StageError
+from pipeline.work.fetch.answers import Limits
 from pipeline.work.fetch.base import Cursor, Fetcher, Option
-from pipeline.work.fetch.client import Client, Limits
+from pipeline.work.fetch.client import Client
 from pipeline.work.fetch.download import Downloaded, download
 from pipeline.work.fetch.gate import LocalGate
 from pipeline.work.fetch.listing import Check, Known, Span, recheck, take

@@ -1,15 +1,9 @@
 """The one HTTP client: checked addresses, politeness, robots, limits, typed errors."""
 
-import codecs
-import json
-import re
 import ssl
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,107 +15,15 @@ import httpx
 from pipeline.errors import DocumentError, PipelineError, SourceError
 from pipeline.work.fetch.addresses import CheckedBackend, PrivateHosts
 from pipeline.work.fetch.allowance import Allowance, BoundedJar
-from pipeline.work.fetch.gate import Gate, LocalGate, Turn
+from pipeline.work.fetch.answers import Answer, Limits, Page
+from pipeline.work.fetch.gate import Gate, LocalGate
+from pipeline.work.fetch.refusals import check_status, retry_after, typed_errors
 from pipeline.work.fetch.robots import Cache, MemoryCache, Robots
-from pipeline.work.fetch.unpacking import unpack
 
 REDIRECTS = {301, 302, 303, 307, 308}
-# Worth another try although they are the client's fault on paper: firewalls and rate limits answer so.
-PASSING = {403, 408, 425, 429}
-PARTIAL = 206
 DEFAULT_RETRY_AFTER = 30.0
 # What comes before a body: headers, and answers that are not the last word (100 Continue).
 HEAD_BYTES = 1024 * 1024
-# Codecs that Python has and no page is written in; some take quadratic time, some refuse to go on.
-NO_CHARSETS = {"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "utf-7"}
-# Pages that say so mean its superset, as every browser knows.
-MEANT = {"iso8859-1": "cp1252", "ascii": "cp1252"}
-
-
-@dataclass(frozen=True)
-class Limits:
-    connect_seconds: float = 15
-    read_seconds: float = 45
-    total_seconds: float = 900
-    page_bytes: int = 30 * 1024 * 1024
-    file_bytes: int = 500 * 1024 * 1024
-    redirects: int = 8
-    retries: int = 2
-    # The longest pause between two tries inside a job; what asks for more goes back to the queue.
-    patience_seconds: float = 20
-    backoff_seconds: float = 1
-
-
-@dataclass(frozen=True)
-class Page:
-    url: str
-    content: bytes
-    headers: Mapping[str, str]
-
-    @property
-    def text(self) -> str:
-        try:
-            name = codecs.lookup(self._charset()).name
-            name = "utf-8" if name in NO_CHARSETS else MEANT.get(name, name)
-            return self.content.decode(name, errors="replace")
-        except LookupError:
-            return self.content.decode(errors="replace")
-
-    def _charset(self) -> str:
-        declared = re.search(r"charset=[\"']?([\w.:-]+)", self.headers.get("content-type", ""), re.I)
-        inside = re.search(rb"<meta[^>]{0,200}charset=[\"']?([\w.:-]+)", self.content[:4096], re.I)
-        if declared:
-            return declared.group(1)
-        return inside.group(1).decode("ascii", "replace") if inside else "utf-8"
-
-    def json(self) -> Any:
-        try:
-            return json.loads(self.content)
-        except (ValueError, RecursionError) as error:
-            raise SourceError(f"{self.url} did not answer with JSON", code="bad_json") from error
-
-
-@dataclass
-class Answer:
-    """A response whose body has not been read yet; its host's turn is held until it is closed."""
-
-    response: httpx.Response
-    turn: Turn
-    deadline: float
-    limits: Limits = field(default_factory=Limits)
-
-    def chunks(self, most: int) -> Iterator[bytes]:
-        """The body, unpacked. Both what is sent and what it unpacks to may be `most` bytes."""
-        declared = self.response.headers.get("content-length", "")
-        if declared.isdigit() and int(declared) > most:
-            raise DocumentError(
-                f"{self.response.url} has {declared} bytes, over the {most} allowed", code="too_large"
-            )
-        if "," in self.response.headers.get("content-encoding", ""):
-            # Each layer multiplies what a small body unpacks to.
-            raise DocumentError(f"{self.response.url} is packed more than once", code="bad_encoding")
-        yield from self._unpacked(self._raw(most), most)
-
-    def _raw(self, most: int) -> Iterator[bytes]:
-        size = 0
-        for piece in self.response.iter_raw():
-            size += len(piece)
-            if size > most:
-                raise DocumentError(f"{self.response.url} is over the {most} bytes allowed", code="too_large")
-            if time.monotonic() > self.deadline:
-                raise SourceError(f"{self.response.url} was too slow", code="timeout_total")
-            self.turn.check()
-            yield piece
-
-    def _unpacked(self, pieces: Iterator[bytes], most: int) -> Iterator[bytes]:
-        size = 0
-        for piece in unpack(
-            pieces, self.response.headers.get("content-encoding", ""), str(self.response.url)
-        ):
-            size += len(piece)
-            if size > most:
-                raise DocumentError(f"{self.response.url} is over the {most} bytes allowed", code="too_large")
-            yield piece
 
 
 @cache
@@ -160,7 +62,6 @@ class Client:
         self.limits = limits or Limits()
         self._local_dirs = [Path(folder).resolve() for folder in local_dirs]
         self._gate = gate or LocalGate()
-        self._asking_robots = False
         self._exempt = {host.lower() for host in robots_exempt_hosts}
         self._robots = Robots(self._robots_text, user_agent.partition("/")[0].strip(), cache or MemoryCache())
         self._allowance = Allowance()
@@ -219,7 +120,7 @@ class Client:
         seconds = self.limits.total_seconds
         for _ in range(self.limits.redirects + 1):
             delay = self._obey_robots(request.url)
-            with self._gate.turn(_host(request.url), delay) as turn, _typed_errors(str(request.url)):
+            with self._gate.turn(_host(request.url), delay) as turn, typed_errors(str(request.url)):
                 # Waiting for a turn is not the server's fault, and not on its clock.
                 deadline = time.monotonic() + seconds
                 self._allowance.open(deadline, HEAD_BYTES)
@@ -247,7 +148,7 @@ class Client:
         return path
 
     def _request(self, method: str, url: str, **parts: Any) -> httpx.Request:
-        with _typed_errors(url):
+        with typed_errors(url):
             request = self._http.build_request(method, url, **parts)
         _check_url(request.url)
         return request
@@ -278,45 +179,14 @@ class Client:
         return rules.delay
 
     def _robots_text(self, url: str) -> str:
-        self._asking_robots = True
         try:
             page = self.page(url)
         except PipelineError as error:
             if error.code.startswith("http_4") and error.code != "http_429":
                 return ""
             raise
-        finally:
-            self._asking_robots = False
         # A page where robots.txt should be (a site that answers everything with its home page) has no rules.
         return "" if page.content.lstrip()[:1] == b"<" else page.text[:500_000]
-
-
-def check_status(response: httpx.Response) -> None:
-    """Raise what the status means; nothing for a success."""
-    status = response.status_code
-    if status < 300 and status != PARTIAL:
-        return
-    message = f"{response.url} answered {status} {response.reason_phrase}".strip()
-    # Nobody asked for a part of it, and a part must not pass for the whole.
-    if status in PASSING or status == PARTIAL:
-        raise SourceError(message, code=f"http_{status}", retry_after=retry_after(response))
-    if status >= 500:
-        raise SourceError(message, code="http_5xx", retry_after=retry_after(response))
-    raise DocumentError(message, code=f"http_{status}")
-
-
-def retry_after(response: httpx.Response) -> float | None:
-    """Seconds to wait, from either form of the header."""
-    value = response.headers.get("retry-after", "").strip()
-    if value.isascii() and value.isdigit():
-        return float(value)
-    try:
-        moment = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
 
 
 def _host(url: httpx.URL) -> str:
@@ -330,34 +200,3 @@ def _check_url(url: httpx.URL) -> None:
         raise DocumentError(f"{url} is not an http address", code="bad_url")
     if url.userinfo:
         raise DocumentError(f"{url} carries a user name", code="bad_url")
-
-
-@contextmanager
-def _typed_errors(url: str) -> Iterator[None]:
-    """httpx's errors as ours, at the border."""
-    try:
-        yield
-    except PipelineError:
-        raise
-    except httpx.ConnectTimeout as error:
-        raise SourceError(f"{url} did not accept a connection in time", code="timeout_connect") from error
-    except httpx.TimeoutException as error:
-        raise SourceError(f"{url} did not answer in time", code="timeout_read") from error
-    except httpx.ConnectError as error:
-        code = (
-            "tls_failed" if "SSL" in str(error) or "certificate" in str(error).lower() else "connect_failed"
-        )
-        raise SourceError(f"{url}: {error}", code=code) from error
-    except httpx.RemoteProtocolError as error:
-        code = (
-            "truncated"
-            if "complete message body" in str(error) or "incomplete" in str(error)
-            else "bad_protocol"
-        )
-        raise SourceError(f"{url}: {error}", code=code) from error
-    except httpx.DecodingError as error:
-        raise SourceError(f"{url}: {error}", code="bad_encoding") from error
-    except (httpx.InvalidURL, UnicodeError) as error:
-        raise DocumentError(f"{url!r} is not a usable address: {error}", code="bad_url") from error
-    except httpx.HTTPError as error:
-        raise SourceError(f"{url}: {type(error).__name__} {error}", code="connect_failed") from error

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.errors import DocumentError
-from pipeline.work.fetch.client import Client, Limits, check_status
+from pipeline.work.fetch.answers import Limits
+from pipeline.work.fetch.client import Client
 from pipeline.work.fetch.refs import HTML, PDF
+from pipeline.work.fetch.refusals import check_status
 from pipeline.work.files import replacing
 
 PDF_TYPE, HTML_TYPE = "application/pdf", "text/html"
