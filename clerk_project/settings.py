@@ -10,7 +10,7 @@ from csp.constants import NONE, SELF, UNSAFE_INLINE
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.utils import get_random_secret_key
 
-from clerk_project import database, environment, logs, values
+from clerk_project import __version__, database, environment, logs, values
 from clerk_project.values import (
     CODE_DIR,
     INSTALLED,
@@ -19,6 +19,7 @@ from clerk_project.values import (
     envchoice,
     envint,
     envlist,
+    envnetworks,
     envnumber,
     envpath,
     home,
@@ -70,6 +71,8 @@ INSTALLED_APPS = [
     "records",
 ]
 MIDDLEWARE = [
+    "clerk_project.requests.RequestId",
+    "pipeline.monitoring.probes.Probes",
     "records.api.cors.Cors",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -318,6 +321,14 @@ DEFAULT_FROM_EMAIL = env("EMAIL_FROM", "clerk@localhost")
 PUBLIC_URL = env("PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
 if urlsplit(PUBLIC_URL).scheme not in ("http", "https") or not urlsplit(PUBLIC_URL).netloc:
     raise ImproperlyConfigured(f"PUBLIC_URL={redacted(PUBLIC_URL)}: expected https://host")
+
+# ---- Monitoring -------------------------------------------------------------------------------------
+
+CLERK_VERSION = __version__
+# Who may read /metrics, /health.json and the badge beside staff: whoever has the token, and these networks.
+MONITORING_TOKEN = env("MONITORING_TOKEN")
+MONITORING_NETWORKS = envnetworks("MONITORING_NETWORKS")
+STATUS_BADGE_PUBLIC = envbool("STATUS_BADGE_PUBLIC")
 
 # ---- Taking over the old system ---------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ def _gated(patterns: list[URLPattern]) -> list[URLPattern]:
 urlpatterns = [
     path("", front, name="front"),
     path("", include("pipeline.dashboard.urls")),
+    path("", include("pipeline.monitoring.urls")),
     path("admin/", admin.site.urls),
     path("queues/", include((_gated(get_admin_urlpatterns() + get_api_urlpatterns()), "django_rq"))),
     path("api/v1/", api.urls),

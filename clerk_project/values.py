@@ -1,5 +1,6 @@
 """Values of environment variables, read and checked: a bad one stops the start with its name."""
 
+import ipaddress
 import math
 import os
 from pathlib import Path
@@ -75,3 +76,10 @@ def envchoice(name: str, default: str, choices: tuple[str, ...]) -> str:
     if value not in choices:
         raise ImproperlyConfigured(f"{name}={redacted(value)}: expected one of {', '.join(choices)}")
     return value
+
+
+def envnetworks(name: str) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+    try:
+        return [ipaddress.ip_network(each) for each in envlist(name)]
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}: expected networks such as 10.1.0.0/16 ({error})") from error

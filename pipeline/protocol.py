@@ -27,7 +27,7 @@ from pipeline.errors import (
     describe,
     trouble_of,
 )
-from pipeline.queue import pauses, sending
+from pipeline.queue import job_tally, pauses, sending
 from pipeline.state import ledger, retry, runs
 from pipeline.state.attempt import Attempt, Finished, Outcome
 from sites.stages import Stage
@@ -55,6 +55,11 @@ def run_job(stage: Stage, work: WorkFunction, row_id: int, run_id: int, seq: int
     attempt = patiently(ledger.claim, row_id, run_id, seq, job_id, _delivery(rq_job), uuid.uuid4())
     if attempt is None:
         return log.info("job skipped", stage=stage, row=row_id, run=run_id, job=job_id)
+    # Every line that is logged from here on says whose it is.
+    structlog.contextvars.clear_contextvars()
+    structlog.contextvars.bind_contextvars(
+        stage=stage.value, site=attempt.site_id, run=run_id, job=job_id, attempt=attempt.number
+    )
     try:
         outcome = _attempt(work, attempt, rq_job)
     except Fenced as fenced:
@@ -71,6 +76,7 @@ def run_job(stage: Stage, work: WorkFunction, row_id: int, run_id: int, seq: int
         outcome=outcome.status,
         seconds=attempt.elapsed(),
     )
+    structlog.contextvars.clear_contextvars()
 
 
 def coordinate(site_id: str, run_id: int) -> None:
@@ -94,6 +100,7 @@ def _attempt(work: WorkFunction, attempt: Attempt, rq_job: Job | None) -> Outcom
         return _failed(attempt, retry.worker_lost(attempt.deaths))
     try:
         finished = work(attempt) or Finished()
+        attempt.noted |= finished.facts
         _disarm()
         outcome = patiently(ledger.finish_processed, attempt, finished)
         pauses.lift(attempt.stage)
@@ -123,6 +130,7 @@ def _shared_trouble(error: Exception) -> Failure:
 
 def _failed(attempt: Attempt, failure: Failure) -> Outcome:
     _disarm()
+    attempt.noted["code"] = failure.code
     if failure.trouble is not None and failure.code != LANGUAGE_MISSING:
         where = pauses.EVERYWHERE if failure.trouble is Trouble.TARGET else pauses.this_machine()
         pauses.pause(attempt.stage, where, failure.message)
@@ -143,6 +151,7 @@ def _disarm() -> None:
 
 def _follow_up(attempt: Attempt, outcome: Outcome) -> None:
     """After the commit: what this finish set free is queued. Lost here, reconcile finds it."""
+    job_tally.note(attempt.stage, outcome.status, attempt.elapsed(), attempt.noted)
     if outcome.coordinator_seq is not None:
         sending.send_coordinator(attempt.site_id, attempt.run_id, outcome.coordinator_seq)
     if outcome.added:

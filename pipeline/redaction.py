@@ -9,7 +9,16 @@ from urllib.parse import unquote, urlsplit
 
 HIDDEN = "***"
 # The settings whose whole value is secret. Addresses are taken apart wherever they stand.
-SECRET_SETTINGS = ("SECRET_KEY", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "PGPASSWORD", "EMAIL_PASSWORD")
+SECRET_SETTINGS = (
+    "SECRET_KEY",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "PGPASSWORD",
+    "EMAIL_PASSWORD",
+    "MONITORING_TOKEN",
+    "OIDC_CLIENT_SECRET",
+    "SENTRY_DSN",
+)
 # A shorter one would be hidden in the middle of words; in an address it is hidden all the same.
 SHORTEST = 6
 _CREDENTIALS = re.compile(r"([a-z][a-z0-9+.-]*://)[^\s/?#'\"<>]+@", re.IGNORECASE)

@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 
 from pipeline.errors import PipelineError
 from pipeline.models import Run, Webhook, WebhookDelivery
-from pipeline.queue import inspection
+from pipeline.queue import inspection, tally
 from pipeline.redaction import redact
 from pipeline.work import webhook
 from sites.models import Site
@@ -134,6 +134,7 @@ def deliver(delivery_id: int) -> None:
             delivered_at=timezone.now(),
             answer=str(answered),
         )
+    tally.add("clerk_webhook_attempts", outcome="delivered" if delivery.delivered_at else "failed")
     log.info(
         "webhook", site=delivery.payload["site"], url=redact(delivery.webhook.url), outcome=delivery.status
     )

@@ -1,5 +1,6 @@
 """What a search finds, ready to be shown: each page with its document and its words in context."""
 
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -7,6 +8,7 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils.http import urlencode
 
+from pipeline.queue import tally
 from pipeline.work.index import marking, searching
 from pipeline.work.index.marking import Piece
 from pipeline.work.index.question import Question
@@ -46,6 +48,7 @@ def reader() -> Reader:
 
 
 def results_of(asked: Asked, limit: int = PER_PAGE) -> Results:
+    began = time.monotonic()
     index = reader()
     offset = 0 if asked.newest_first else (asked.page - 1) * limit
     # One more than is shown: is there another page?
@@ -53,6 +56,7 @@ def results_of(asked: Asked, limit: int = PER_PAGE) -> Results:
     places = found.places[:limit]
     # Before the counts are asked for: they are being counted meanwhile.
     hits = hits_at(places, found.question, asked.words)
+    tally.add("clerk_search_seconds", time.monotonic() - began)
     return Results(
         asked=asked,
         question=found.question,

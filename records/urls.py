@@ -10,14 +10,20 @@ from records.views import crawlers, following, home, meetings, notes, people, re
 
 # The first words of every other address of Clerk; no site's page stands there.
 TAKEN = (
+    "account",
     "admin",
     "api",
+    "badge.svg",
     "dashboard",
     "feeds",
     "metrics",
     "health",
+    "health.json",
+    "healthz",
     "images",
+    "oidc",
     "queues",
+    "readyz",
     "records",
     "robots.txt",
     "search",

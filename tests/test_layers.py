@@ -98,11 +98,13 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "pipeline.workers": (
         "sites",
         "pipeline.jobs",
+        "pipeline.reports",
         "pipeline.queue",
         "pipeline.redaction",
         "pipeline.work.ocr",
     ),
     "pipeline.reports": (
+        "pipeline.work.index.generations",
         "pipeline.work.ocr.process",
         *(
             "sites",
@@ -134,6 +136,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
             "sites",
             "pipeline.errors",
             "pipeline.models",
+            "pipeline.queue.tally",
             "pipeline.work",
             "pipeline.stages",
             "pipeline.reports",
@@ -145,10 +148,11 @@ ARROWS: dict[str, tuple[str, ...]] = {
 TOP: dict[str, tuple[str, ...]] = {
     "pipeline.admin": (),
     "pipeline.dashboard": ("pipeline.admin",),
+    "pipeline.monitoring": (),
     "pipeline.templatetags": ("pipeline.admin",),
     "pipeline.management": ("records",),
     "pipeline.apps": (),
-    "clerk_project": ("pipeline.dashboard", "records"),
+    "clerk_project": ("pipeline.dashboard", "pipeline.monitoring", "records"),
 }
 ROOMS = (*ARROWS, *TOP)
 

@@ -71,6 +71,7 @@ MODULES = {
     "django-rq": "django_rq",
     "django-ninja": "ninja",
     "google-re2": "re2",
+    "prometheus-client": "prometheus_client",
     "pillow": "PIL",
     "python-docx": "docx",
     "scraper-legistar": "legistar",

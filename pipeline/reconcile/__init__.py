@@ -13,7 +13,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 from django.utils import timezone
 
 from pipeline.models import ReconcileRun
-from pipeline.queue import clock, sending
+from pipeline.queue import clock, sending, tally
 from pipeline.queue.clock import WrongClock
 from pipeline.queue.sending import QueueUnavailable
 from pipeline.reconcile import find, lock
@@ -112,6 +112,7 @@ def _repair_all(suspects: list[Suspect], threshold: timedelta, end: float, done:
         repair = _repair(suspect, threshold)
         if repair:
             done.append(repair)
+            tally.add("clerk_reconcile_sites", outcome=repair.outcome)
     return 0
 
 

@@ -4,6 +4,7 @@ import shutil
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import IntEnum
+from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
@@ -79,6 +80,34 @@ def checks(totals: SiteTotals, force: Workforce) -> list[Check]:
         _paused(totals),
         _sandbox(),
     ]
+
+
+LEVELS = {
+    Level.OK: "healthy",
+    Level.NOTE: "healthy",
+    Level.DEGRADED: "degraded",
+    Level.UNHEALTHY: "unhealthy",
+}
+
+
+def as_json(found: list[Check], moving: float | None) -> dict[str, Any]:
+    """The stable shape of `health --json` and `/health.json`, described in docs/commands.md."""
+    level, said = worst(found), score(moving, found)
+    return {
+        "ok": not level.exit_code,
+        "level": LEVELS[level],
+        "health_percent": said.percent,
+        "health_because": said.because,
+        "checks": [
+            {
+                "name": check.name,
+                "level": check.level.name.lower(),
+                "message": check.message,
+                "command": check.command,
+            }
+            for check in found
+        ],
+    }
 
 
 def worst(found: list[Check]) -> Level:

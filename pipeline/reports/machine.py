@@ -20,7 +20,7 @@ from sites.models import Site
 
 def checks() -> list[Check]:
     """Each asks the world outside, so a page that is drawn every few seconds does not ask them."""
-    return [_storage(), _targets(), _engine(), _clock(), _migrations()]
+    return [storage(), _targets(), _engine(), _clock(), migrations()]
 
 
 def _check(name: str, good: str, look: Callable[[], str], bad: Level = Level.UNHEALTHY) -> Check:
@@ -31,7 +31,7 @@ def _check(name: str, good: str, look: Callable[[], str], bad: Level = Level.UNH
     return Check(name, bad if fault else Level.OK, fault or good)
 
 
-def _storage() -> Check:
+def storage() -> Check:
     return _check("storage", "storage can be written", _fault_of_storage)
 
 
@@ -79,7 +79,7 @@ def _fault_of_clock() -> str:
     return f"{off:+.0f} s between this machine and the database" if abs(off) > clock.MOST_SECONDS else ""
 
 
-def _migrations() -> Check:
+def migrations() -> Check:
     return _check("migrations", "every migration is applied", _fault_of_migrations, Level.DEGRADED)
 
 

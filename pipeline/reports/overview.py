@@ -13,19 +13,13 @@ from pipeline.reports import failures, health, steps
 from pipeline.reports.documents import DOCUMENT_STATUSES, Counts, Documents, count_documents, ledger_counts
 from pipeline.reports.failures import ErrorGroup, FailedStep
 from pipeline.reports.filters import ALL, Filters
-from pipeline.reports.health import Check, Level, Score
+from pipeline.reports.health import LEVELS, Check, Level, Score
 from pipeline.reports.sites import SiteTotals, failed_sites, site_totals
 from pipeline.reports.standstill import Standstill, explain
 from pipeline.reports.steps import StageFigures
 from sites.models import STUCK_AFTER, Site
 
 SHOWN = 12
-LEVELS = {
-    Level.OK: "healthy",
-    Level.NOTE: "healthy",
-    Level.DEGRADED: "degraded",
-    Level.UNHEALTHY: "unhealthy",
-}
 
 
 @dataclass(frozen=True)

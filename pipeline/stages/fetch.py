@@ -62,6 +62,7 @@ def client_with(gate: Gate, cache: Cache | None = None) -> Client:
 
 def run_listing(attempt: Attempt) -> Finished:
     source = source_of(attempt)
+    attempt.noted["platform"] = source.platform
     _refuse_disabled(source)
     with open_client() as client:
         listing = list_source(source, client, attempt.token.hex)
@@ -70,6 +71,7 @@ def run_listing(attempt: Attempt) -> Finished:
 
 def run_download(attempt: Attempt) -> Finished:
     document = documents.document_of(attempt)
+    attempt.noted["platform"] = document.source.platform if document.source else "generic"
     _refuse_disabled(document.source)
     scratch = SiteFiles.of(attempt.site_id).scratch / f"{document.pk}-{attempt.token.hex}"
     with open_client() as client:

@@ -35,6 +35,8 @@ class Attempt:
     resumptions: int = 0
     began: float = field(default_factory=time.monotonic)
     got_further: bool = False
+    # What the tally is told of it beyond stage and outcome: the facts, the platform, an error's code.
+    noted: dict[str, Any] = field(default_factory=dict)
     _reported: float = 0.0
 
     def elapsed(self) -> float:

@@ -19,6 +19,7 @@ from rq.scheduler import RQScheduler
 import pipeline.jobs  # noqa: F401
 from pipeline.queue import clock, pauses
 from pipeline.redaction import redact
+from pipeline.reports import snapshot
 from pipeline.work.ocr.process.parent import keep_warm, let_cool
 from pipeline.workers.doors import AllowedJob, serializer
 from sites.stages import Stage
@@ -117,6 +118,11 @@ class PipelineScheduler(RQScheduler):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs | {"serializer": serializer})
+
+    def heartbeat(self) -> None:
+        """Once a round: also the figures for monitors that nobody should look up at each scrape."""
+        super().heartbeat()
+        snapshot.refresh_if_due()
 
     @property
     def should_reacquire_locks(self) -> bool:

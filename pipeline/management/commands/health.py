@@ -9,8 +9,7 @@ from django.core.management.base import CommandParser
 from pipeline.management.terminal.base import OperatorCommand
 from pipeline.queue import inspection
 from pipeline.reports import health, machine
-from pipeline.reports.health import Check, Level, Score
-from pipeline.reports.overview import LEVELS
+from pipeline.reports.health import LEVELS, Check, Level
 from pipeline.reports.sites import site_totals
 
 MARKS = {Level.OK: "ok", Level.NOTE: "note", Level.DEGRADED: "DEGRADED", Level.UNHEALTHY: "UNHEALTHY"}
@@ -37,9 +36,7 @@ examples:
         found = [*health.checks(totals, inspection.read_workforce()), *machine.checks()]
         level = health.worst(found)
         if json:
-            self.stdout.write(
-                jsonlib.dumps(as_json(found, level, health.score(totals.health, found)), indent=2)
-            )
+            self.stdout.write(jsonlib.dumps(health.as_json(found, totals.health), indent=2))
         else:
             self._print(found, level, quiet)
         if level.exit_code:
@@ -52,21 +49,3 @@ examples:
                 self.stdout.write(f"{MARKS[check.level]:<10} {check.name:<10} {check.message}{hint}")
         if level.exit_code or not quiet:
             self.stdout.write(LEVELS[level])
-
-
-def as_json(found: list[Check], level: Level, score: Score) -> dict[str, Any]:
-    return {
-        "ok": not level.exit_code,
-        "level": LEVELS[level],
-        "health_percent": score.percent,
-        "health_because": score.because,
-        "checks": [
-            {
-                "name": check.name,
-                "level": check.level.name.lower(),
-                "message": check.message,
-                "command": check.command,
-            }
-            for check in found
-        ],
-    }

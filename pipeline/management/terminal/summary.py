@@ -8,8 +8,8 @@ from rich.text import Text
 
 from pipeline.management.terminal.screen import bar, grid, percent
 from pipeline.reports.documents import DOCUMENT_STATUSES
-from pipeline.reports.health import Level
-from pipeline.reports.overview import LEVELS, Overview
+from pipeline.reports.health import LEVELS, Level
+from pipeline.reports.overview import Overview
 from pipeline.reports.steps import Ages, StageFigures, Timing
 from pipeline.reports.wording import ago, clock, duration
 

@@ -1,0 +1,1 @@
+"""What monitors ask: is it alive, is it ready, is it well, and every figure."""
