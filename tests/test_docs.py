@@ -67,7 +67,7 @@ def test_every_link_to_a_file_leads_somewhere(document: Path) -> None:
 
 def test_the_readme_lists_every_environment_variable_of_the_settings() -> None:
     settings = "".join(path.read_text() for path in sorted((ROOT / "clerk_project").glob("*.py")))
-    read = set(re.findall(r"\benv(?:bool|int|number|list|path|choice)?\(\s*\"([A-Z_]+)\"", settings))
+    read = set(re.findall(r"\benv(?:bool|int|number|list|path|choice|networks)?\(\s*\"([A-Z_]+)\"", settings))
     listed = set(re.findall(r"^\| `([A-Z_]+)`", README, re.MULTILINE))
 
     assert read - listed == set(), "in settings.py, not in the README's table"

@@ -74,6 +74,7 @@ MODULES = {
     "prometheus-client": "prometheus_client",
     "pillow": "PIL",
     "python-docx": "docx",
+    "pyyaml": "yaml",
     "scraper-legistar": "legistar",
     "civic-scraper": "civic_scraper",
     "sqlite-utils": "sqlite_utils",
