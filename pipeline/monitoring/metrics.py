@@ -162,6 +162,6 @@ def _histogram(name: str, kind: Kind, series: dict[tuple[str, ...], Series]) -> 
 def rendered(scrape: Scrape, version: str, accept: str = "") -> tuple[bytes, str]:
     """The page and its content type: OpenMetrics for who asks for it, else Prometheus' text."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(Figures(scrape, version))  # type: ignore[arg-type]
+    registry.register(Figures(scrape, version))
     encoder, content_type = choose_encoder(accept)
     return encoder(registry), content_type
