@@ -52,7 +52,7 @@ def job(stage: Stage) -> Callable[[WorkFunction], Callable[[int, int, int], None
 def run_job(stage: Stage, work: WorkFunction, row_id: int, run_id: int, seq: int) -> None:
     rq_job = get_current_job()
     job_id = rq_job.id if rq_job else sending.job_id(stage, row_id, run_id, seq)
-    attempt = patiently(ledger.claim, row_id, run_id, seq, job_id, _delivery(rq_job), uuid.uuid4())
+    attempt = patiently(ledger.claim, row_id, run_id, seq, job_id, _delivery(rq_job), uuid.uuid4(), stage)
     if attempt is None:
         return log.info("job skipped", stage=stage, row=row_id, run=run_id, job=job_id)
     # Every line that is logged from here on says whose it is.

@@ -17,7 +17,7 @@ def run(attempt: Attempt) -> Finished:
 
 
 def extract_document(document: Document, before: Callable[[], None] = lambda: None) -> Extracted:
-    """`before` is asked before others see the facts: a job that was fenced off stops there."""
+    """`before` is asked before anybody sees the facts: a job that was fenced off stops there."""
     files = SiteFiles.of(document.site_id)
     text_dir, facts_file = files.text_dir(document.path), files.facts_file(document.path)
     day = document.meeting_date.isoformat() if document.meeting_date else ""
@@ -25,7 +25,7 @@ def extract_document(document: Document, before: Callable[[], None] = lambda: No
         storage.pull(text_dir)
         storage.pull(facts_file)
     found = extraction.extract_document(
-        text_dir, facts_file, MeetingContext(document.body, day, document.kind)
+        text_dir, facts_file, MeetingContext(document.body, day, document.kind), before
     )
     before()
     with shared() as storage:

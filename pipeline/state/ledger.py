@@ -147,18 +147,27 @@ def batches(items: Sequence[Item], size: int) -> Iterable[Sequence[Item]]:
 
 
 def claim(
-    row_id: int, run_id: int, seq: int, job_id: str, delivery: int, token: uuid.UUID | None = None
+    row_id: int,
+    run_id: int,
+    seq: int,
+    job_id: str,
+    delivery: int,
+    token: uuid.UUID | None = None,
+    stage: Stage | None = None,
 ) -> Attempt | None:
     """Take the row for this queue job, or None: it is done, somebody else's, or of another run.
 
     Asked again with the same token, after an answer that was lost, it finds what it has taken already.
+    `stage` is the one whose work the job does: in a queue that is newer than a restored database the same
+    numbers may stand for a row of another.
     """
     current = Site.objects.filter(pk=OuterRef("site_id"), run_id=run_id, paused_at=None)
     waiting = Q(status__in=Status.WAITING, enqueue_seq=seq)
     # The queue delivers a job again when its worker died: a later delivery of the same job takes over.
     redelivered = Q(status=Status.IN_PROGRESS, rq_job_id=job_id, delivery__lt=delivery)
     token, now = token or uuid.uuid4(), timezone.now()
-    free = only_if(waiting | redelivered, run_id=run_id)
+    mine = {"run_id": run_id} | ({"pipeline": stage} if stage else {})
+    free = only_if(waiting | redelivered, **mine)
     DocumentState.objects.filter(free, Exists(current), pk=row_id).update(
         status=Status.IN_PROGRESS,
         attempt_token=token,

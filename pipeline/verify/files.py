@@ -191,23 +191,22 @@ def _alone(site_id: str, stored: StoredDocument) -> Finding:
     return Finding(check, site_id, stored.path, lambda: _adopt(site_id, stored))
 
 
-def _content(site_id: str, stored: StoredDocument) -> str:
-    """Its hash, by which a source that lists it again finds it; a copy of another document is refused."""
-    if not stored.has_pdf:
-        return ""
-    content = digest_of(SiteFiles.of(site_id).file(stored.path))
+def _refuse_a_copy(site_id: str, stored: StoredDocument, content: str) -> None:
     same = Document.objects.filter(site_id=site_id, sha256=content).exclude(path="").first()
-    if same is not None:
+    if content and same is not None:
         raise Fenced(f"{stored.path} is the same file as {same.path}; move it away")
-    return content
 
 
 def _adopt(site_id: str, stored: StoredDocument) -> None:
-    """A document like those of a source, but of none. The next run reads it, if nobody has yet."""
+    """A document like those of a source, but of none. The next run reads it, if nobody has yet.
+
+    By its hash a source that lists it again finds it. Nobody waits while a large file is read for it.
+    """
+    content = digest_of(SiteFiles.of(site_id).file(stored.path)) if stored.has_pdf else ""
     with transaction.atomic():
         if Run.objects.filter(site_id=site_id, status=Run.Status.RUNNING).exists():
             raise Fenced(f"{site_id} is in a run, which may be about to write this row")
-        content = _content(site_id, stored)
+        _refuse_a_copy(site_id, stored, content)
         document = Document.objects.create(
             site_id=site_id,
             sha256=content,

@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,12 @@ class Crew:
         if self.supervisor:
             os.kill(self.supervisor, signal.SIGTERM)
             self.wait_for(self.supervisor)
+            self.supervisor = 0
+
+    def rest(self) -> None:
+        """Stop, for something that undoes what was done so far."""
+        self.stop()
+        self.diary = replace(self.diary, chapter=self.diary.chapter + 1)
 
     def two_passes_at_once(self) -> None:
         for child in [self._fork(self._one_pass), self._fork(self._one_pass)]:

@@ -11,6 +11,8 @@ from pathlib import Path
 @dataclass(frozen=True)
 class Diary:
     path: Path
+    # After a restore what was done before it is undone, and may be done again.
+    chapter: int = 0
 
     def write(self, *words: object) -> None:
         line = " ".join(map(str, (*words, f"{time.time():.3f}"))) + "\n"

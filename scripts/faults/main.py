@@ -18,8 +18,8 @@ DESCRIPTION = """\
 Run sites through the real flow with real forked workers and trivial work, and meanwhile kill work-horses and
 workers, kill and flush Redis, restart PostgreSQL in immediate mode, deliver jobs twice, restart sites in
 mid-run, hold a lock open, make Redis refuse writes, fill disks, take away Tesseract, hang and refuse storage
-and targets, set clocks wrong, let operators act at random, and let processes kill themselves at each commit
-and enqueue. Then see what held. Exit code 0: all.
+and targets, set clocks wrong, put an older database back, let operators act at random, and let processes
+kill themselves at each commit and enqueue. Then see what held. Exit code 0: all.
 """
 EPILOG = """\
 Shortened for the test: heartbeats (90 s -> 6 s), a worker's maintenance (60 s -> 3 s), reconcile's grace

@@ -17,6 +17,7 @@ from pipeline.queue.sending import QueueUnavailable
 from sites.models import Source
 
 from . import operators, outages
+from .backups import Backup
 from .crew import Crew
 from .plan import COMPLETED, Part
 from .workers import PLACES
@@ -47,10 +48,13 @@ class Trouble:
             self.break_down: 4,
             self.set_a_clock_wrong: 1,
             self.operate: 5,
+            self.back_up: 1,
+            self.restore_a_backup: 1,
         }
         # What is over by itself after a while: until when, and the order that says so.
         self.passing: list[tuple[float, Path]] = []
         self.holders: list[int] = []
+        self.backup = Backup(stand)
         if stand.postgres:
             self.kinds[self.restart_postgres] = 1
 
@@ -71,12 +75,15 @@ class Trouble:
 
     def call_off(self) -> None:
         """Orders that nobody has carried out yet; and a connection to a database that is up again."""
-        for holder in self.holders:
-            self.crew.wait_for(holder)
+        self._let_go()
         for order in self.orders.iterdir():
             order.unlink(missing_ok=True)
         connection.close()
         operators.go_home([part.site_id for part in self.parts])
+
+    def _let_go(self) -> None:
+        while self.holders:
+            self.crew.wait_for(self.holders.pop())
 
     # ---- Processes ------------------------------------------------------------------------------------
 
@@ -135,6 +142,21 @@ class Trouble:
         """Somebody who stopped in the middle of a transaction: on SQLite everybody waits for him."""
         longest = 6 if self.stand.postgres else 3
         self.holders.append(self.crew.hold_a_lock(dice.choice(self.parts).site_id, dice.uniform(1, longest)))
+        return True
+
+    def back_up(self, dice: random.Random) -> bool:
+        self._let_go()
+        self.backup.take()
+        return False  # no trouble yet
+
+    def restore_a_backup(self, dice: random.Random) -> bool:
+        """The database is older then than the queue, whose jobs may mean rows of the same numbers."""
+        if not self.backup.exists:
+            return self.back_up(dice)
+        self._let_go()
+        self.crew.rest()
+        self.backup.put_back()
+        self.crew.start()
         return True
 
     # ---- Machines and targets -------------------------------------------------------------------------

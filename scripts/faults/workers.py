@@ -13,6 +13,7 @@ from django.db import transaction
 from rq.job import Job
 
 from pipeline import flow, protocol
+from pipeline.models import DocumentState
 from pipeline.queue import sending
 from pipeline.state import ledger, runs
 from pipeline.state.attempt import Attempt, Outcome
@@ -112,17 +113,20 @@ def _write_down_what_happens(diary: Diary, folder: Path) -> None:
     attempt, close, leave = protocol._attempt, ledger._close, runs._leave
 
     def noted_attempt(work: Any, taken: Attempt, rq_job: Job | None) -> Outcome:
-        diary.write("worked", taken.row_id, taken.run_id)
+        diary.write("worked", taken.row_id, taken.run_id, diary.chapter)
         return attempt(outages.troubled(work, folder), taken, rq_job)
 
     def noted_close(taken: Attempt, **values: Any) -> None:
         close(taken, **values)
         if values["status"] != "failed_retryable":
-            transaction.on_commit(lambda: diary.write("finished", taken.row_id, taken.run_id))
+            # What failed may be tried again because a person asks, and ends once more then.
+            asked = DocumentState.objects.values_list("retried", flat=True).get(pk=taken.row_id)
+            note = ("finished", taken.row_id, taken.run_id, asked, diary.chapter)
+            transaction.on_commit(lambda: diary.write(*note))
 
     def noted_leave(site_id: str, run_id: int, wave: Any, **values: Any) -> None:
         leave(site_id, run_id, wave, **values)
-        transaction.on_commit(lambda: diary.write("left", run_id, wave[-1]))
+        transaction.on_commit(lambda: diary.write("left", run_id, wave[-1], diary.chapter))
 
     setattr(protocol, "_attempt", noted_attempt)  # noqa: B010
     setattr(ledger, "_close", noted_close)  # noqa: B010

@@ -202,6 +202,20 @@ def test_a_paused_site_stands_still_and_goes_on_where_it_was(make_site, run_jobs
         flow.resume(site.pk)
 
 
+def test_a_resumed_site_sends_its_jobs_under_names_of_their_own(make_site, queued):
+    """What RQ does when a job ends it does to the name: the end of a skipped one would reach the next."""
+    site = make_site(titles=["ok"])
+    flow.start(site.pk)
+    before = queued("fetch")
+    flow.pause(site.pk)
+
+    flow.resume(site.pk)
+
+    after = queued("fetch")
+    assert len(before) == 1
+    assert len(after) == len(set(after)) == 2
+
+
 def test_a_pause_between_two_stages_holds_the_coordinator_too(make_site, run_jobs):
     site = make_site(titles=["ok 1"])
     flow.start(site.pk)

@@ -7,6 +7,7 @@ from pathlib import Path
 import boto3
 import pytest
 
+from pipeline.errors import Fenced
 from sites import storage
 from sites.storage_s3 import S3Share, StorageUnavailable, UnsafeArchive
 from tests.work.s3_server import KEYS, s3_server
@@ -79,6 +80,23 @@ def test_a_file_may_be_pushed_under_the_name_it_will_have(machines) -> None:
     two.pull(two.root / "a.ca" / "pdfs" / "x.pdf")
 
     assert (two.root / "a.ca" / "pdfs" / "x.pdf").read_text() == "new"
+
+
+def test_an_upload_that_was_overtaken_takes_no_place_and_leaves_nothing(machines) -> None:
+    one, two = machines
+    database = write(one.root / "a.ca" / "meetings.db", "newer")
+    one.push(database)
+
+    def overtaken() -> None:
+        raise Fenced("taken over")
+
+    with pytest.raises(Fenced):
+        one.push(write(one.root / "a.ca" / ".tmp" / "push.db", "older"), to=database, before=overtaken)
+
+    two.pull_all(two.root / "a.ca")
+    assert (two.root / "a.ca" / "meetings.db").read_text() == "newer"
+    left = one.client.list_objects_v2(Bucket="shared", Prefix=one.prefix)["Contents"]
+    assert [each["Key"] for each in left] == [f"{one.prefix}a.ca/meetings.db"]
 
 
 def test_what_nobody_pushed_is_left_as_it_is(machines) -> None:

@@ -42,8 +42,13 @@ def extractors() -> dict[str, Extractor]:
     return BUILT_IN | {point.name: point.load() for point in entry_points(group=ENTRY_POINTS)}
 
 
-def extract_document(text_dir: Path, facts_file: Path, context: MeetingContext) -> Extracted:
-    """Write the document's facts to `facts_file`, unless they are there for this text and these rules."""
+def extract_document(
+    text_dir: Path, facts_file: Path, context: MeetingContext, before: Callable[[], None] = lambda: None
+) -> Extracted:
+    """Write the document's facts to `facts_file`, unless they are there for this text and these rules.
+
+    `before` is the last word before they are written: whoever may no longer write raises there.
+    """
     started = time.monotonic()
     paged = PagedText.of(read_pages(text_dir))
     key = _key(paged, context)
@@ -51,6 +56,7 @@ def extract_document(text_dir: Path, facts_file: Path, context: MeetingContext) 
     cached = known.get("key") == key
     if not cached:
         known = {"key": key, "rules": RULES, "facts": list(_found(paged, context))}
+        before()
         write_text(facts_file, _a_line_each(known))
     facts = known["facts"]
     counts = Counter(fact["kind"] for fact in facts)
