@@ -3,6 +3,7 @@
 SHELL := /bin/sh
 BIN := .venv/bin
 STAMP := .venv/.installed
+DEMO_STAMP := .venv/.installed-demo
 # Private ones whatever the environment says: the tests empty their queue and the demo fills its own.
 PRIVATE := env -u DATABASE_URL -u REDIS_URL -u STORAGE_DIR -u DEPLOY_DIR CLERK_ENV_FILE=
 WITH_SERVICES := $(PRIVATE) scripts/with-services
@@ -16,23 +17,30 @@ help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
 		printf '  make %-11s %s\n' "$$name" "$$text"; done
 
-env: $(STAMP)  ## create .venv and install what requirements-dev.txt pins
+env: $(STAMP)  ## create .venv and install everything: what the demo, the tests and the checks need
 
-$(STAMP): requirements.txt requirements-extras.txt requirements-dev.txt constraints.txt
+$(BIN)/python:
 	@python=$$(scripts/find-python) || exit 1; \
-	test -x $(BIN)/python || "$$python" -m venv .venv || { \
-		echo "make env: $$python cannot create an environment; on Debian: apt-get install python3-venv" >&2; \
+	"$$python" -m venv .venv || { \
+		echo "make: $$python cannot create an environment; on Debian: apt-get install python3-venv" >&2; \
 		rm -rf .venv; exit 1; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+
+# Two stamps: a first look needs a third of the packages.
+$(DEMO_STAMP): requirements.txt requirements-demo.txt constraints.txt | $(BIN)/python
+	@$(BIN)/python scripts/install-packages requirements-demo.txt
 	@touch $@
+
+$(STAMP): requirements.txt requirements-demo.txt requirements-extras.txt requirements-dev.txt constraints.txt | $(BIN)/python
+	@$(BIN)/python scripts/install-packages requirements-dev.txt
+	@touch $(DEMO_STAMP) $@
 
 browser:  ## install Chromium for the browser tests, where that is allowed
 	@scripts/install-browser
 
-demo: env  ## bring up a made-up city, run the pipeline over it, show the result (ONCE=1: end after the summary)
+demo: $(DEMO_STAMP)  ## bring up a made-up city, run the pipeline over it, show the result (ONCE=1: end after the summary)
 	@$(WITH_SERVICES) --sqlite $(BIN)/python -m demo $(if $(filter-out 0,$(ONCE)),--once)
 
-legacy-demo: env  ## the old system on its worst day, taken over before your eyes
+legacy-demo: $(DEMO_STAMP)  ## the old system on its worst day, taken over before your eyes
 	@$(WITH_SERVICES) $(BIN)/python -m demo.legacy
 
 test: env lint browser  ## lint, then the whole suite on real services (ARGS="-k name" for a part of it)

@@ -18,6 +18,7 @@ def lines(name: str) -> list[str]:
     return re.findall(r"^[A-Za-z0-9].*$", (ROOT / name).read_text(), re.MULTILINE)
 
 
+FILES = ("requirements.txt", "requirements-demo.txt", "requirements-dev.txt", "requirements-extras.txt")
 # Not pinned among the others, for it is not installed with them.
 ACCURATE = "requirements-accurate.txt"
 PINS = {canonicalize_name(Requirement(line).name): line for line in lines("constraints.txt")}
@@ -30,7 +31,7 @@ def test_a_pinned_package_runs_on_the_oldest_python(name: str) -> None:
     assert SpecifierSet(wanted).contains(OLDEST_PYTHON)
 
 
-@pytest.mark.parametrize("file", ["requirements.txt", "requirements-dev.txt", "requirements-extras.txt"])
+@pytest.mark.parametrize("file", FILES)
 def test_what_is_required_is_pinned_to_the_same_version(file: str) -> None:
     for line in lines(file):
         required = Requirement(line)
@@ -85,8 +86,7 @@ MODULES = {
 def test_every_package_that_we_ask_for_is_imported_somewhere() -> None:
     sources = [*ROOT.glob("*/**/*.py"), *(ROOT / "scripts").iterdir()]
     texts = [path.read_text() for path in sources if path.is_file() and ".venv" not in path.parts]
-    files = ("requirements.txt", "requirements-dev.txt", "requirements-extras.txt")
-    names = [Requirement(line).name for file in files for line in lines(file)]
+    names = [Requirement(line).name for file in FILES for line in lines(file)]
 
     unused = [
         name
