@@ -37,13 +37,6 @@ class Figures:
         found = self._scrape.sites
         yield _gauges("clerk_sites", "Sites by where they stand", "stage", found.by_stage)
         yield _gauges("clerk_sites_condition", "Sites of which this is true", "condition", found.conditions)
-        jobs = GaugeMetricFamily(
-            "clerk_run_jobs", "The counters of every site's current run, added up", labels=["stage", "count"]
-        )
-        for stage, parts in found.jobs.items():
-            for part, count in parts.items():
-                jobs.add_metric([stage, part], count)
-        yield jobs
 
     def _ledger(self) -> Iterator[Metric]:
         taken = self._scrape.snapshot
@@ -61,6 +54,12 @@ class Figures:
         for stage, status, count in taken.ledger:
             rows.add_metric([stage, status], count)
         yield rows
+        jobs = GaugeMetricFamily(
+            "clerk_run_jobs", "The counters of every site's current run, added up", labels=["stage", "count"]
+        )
+        for stage, part, count in taken.counters:
+            jobs.add_metric([stage, part], count)
+        yield jobs
         ages = {stage: max(taken.at + taken.age() - since, 0) for stage, since in taken.pending_since.items()}
         yield _gauges(
             "clerk_pending_oldest_seconds", "For how long the oldest pending row has waited", "stage", ages

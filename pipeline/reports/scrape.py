@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
-from django.db.models import Count, Q, Sum
+from django.db.models import Count
 from django.utils import timezone
 from redis.exceptions import RedisError
 
@@ -21,10 +21,9 @@ from pipeline.reports import snapshot
 from pipeline.reports.sites import failed_sites
 from pipeline.reports.snapshot import Snapshot
 from pipeline.work.index import generations
-from sites.models import STUCK_AFTER, Site, untouched_since
-from sites.stages import WORK_STAGES, Stage
+from sites.models import Site
+from sites.stages import Stage
 
-PARTS = ("total", "completed", "failed")
 NEVER_RUN = "never_run"
 
 
@@ -32,8 +31,6 @@ NEVER_RUN = "never_run"
 class SiteFigures:
     by_stage: dict[str, int]
     conditions: dict[str, int]
-    # The counters of every site's current run, added up: [stage][total, completed, failed].
-    jobs: dict[str, dict[str, int]]
 
 
 @dataclass(frozen=True)
@@ -90,29 +87,17 @@ def read_scrape() -> Scrape:
 
 
 def _sites() -> SiteFigures:
-    """The whole table once: stages, conditions and counters in one query."""
-    stages = [stage.value for stage in Stage]
-    quiet = ~Q(current_stage=Stage.COMPLETED) & Q(current_stage__isnull=False, paused_at=None)
-    asked = {f"stage_{stage}": Count("pk", filter=Q(current_stage=stage)) for stage in stages}
-    asked |= {
-        "paused": Count("pk", filter=Q(paused_at__isnull=False)),
-        "attention": Count("pk", filter=~Q(attention_reason="")),
-        "stuck": Count("pk", filter=quiet & untouched_since(timezone.now() - STUCK_AFTER)),
-        "all": Count("pk"),
-    }
-    sums = {f"{stage}_{part}": Sum(f"{stage}_{part}") for stage in WORK_STAGES for part in PARTS}
-    found = Site.objects.aggregate(**asked, **{f"sum_{name}": each for name, each in sums.items()})
-    by_stage = {stage: found[f"stage_{stage}"] for stage in stages}
-    conditions = {name: found[name] for name in ("paused", "attention", "stuck")}
+    """Small questions, each answered from an index or a look at one column: together they cost a third of
+    one that asks for everything at once."""
+    by_stage = dict(Site.objects.order_by().values_list("current_stage").annotate(Count("pk")))
     return SiteFigures(
-        by_stage={**by_stage, NEVER_RUN: found["all"] - sum(by_stage.values())},
+        by_stage={NEVER_RUN: by_stage.get(None, 0), **{each.value: by_stage.get(each, 0) for each in Stage}},
         conditions={
-            **conditions,
+            "paused": Site.objects.filter(paused_at__isnull=False).count(),
+            "attention": Site.objects.exclude(attention_reason="").count(),
+            "stuck": Site.objects.stuck().count(),
             "failed": failed_sites().count(),
             "running": Run.objects.running().count(),
-        },
-        jobs={
-            stage.value: {part: found[f"sum_{stage}_{part}"] or 0 for part in PARTS} for stage in WORK_STAGES
         },
     )
 

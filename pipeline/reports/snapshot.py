@@ -7,23 +7,27 @@ from dataclasses import asdict, dataclass, field
 import django_rq
 import structlog
 from django.db import DatabaseError, InterfaceError, connection
-from django.db.models import Max, Min
+from django.db.models import Max, Min, Sum
 from redis.exceptions import RedisError
 
 from pipeline.models import DocumentState, Publication, Status
 from pipeline.reports.documents import ledger_counts
+from sites.models import Site
 from sites.stages import WORK_STAGES
 
 log = structlog.get_logger()
 KEY, TURN = "clerk:snapshot", "clerk:snapshot:turn"
 # A snapshot a minute; where the database needs long for one, so seldom that it is a twentieth of its time.
 EVERY_SECONDS, LEAST_SHARE = 60, 20
+PARTS = ("total", "completed", "failed")
 
 
 @dataclass(frozen=True)
 class Snapshot:
     at: float
     seconds: float
+    # [stage, count, jobs]: the counters of every site's current run, added up.
+    counters: list[tuple[str, str, int]] = field(default_factory=list)
     # [stage, status, rows], and since when the oldest pending row of a stage waits.
     ledger: list[tuple[str, str, int]] = field(default_factory=list)
     pending_since: dict[str, float] = field(default_factory=dict)
@@ -67,12 +71,20 @@ def take() -> Snapshot:
     pages, published = _published()
     return Snapshot(
         at=time.time(),
+        counters=_counters(),
         ledger=sorted((stage, status, rows) for (stage, status), rows in counts.items()),
         pending_since=_pending_since(),
         published_at=published,
         published_pages=pages,
         seconds=round(time.monotonic() - began, 3),
     )
+
+
+def _counters() -> list[tuple[str, str, int]]:
+    names = [(stage.value, part) for stage in WORK_STAGES for part in PARTS]
+    sums = {f"{stage}_{part}": Sum(f"{stage}_{part}") for stage, part in names}
+    found = Site.objects.aggregate(**{f"sum_{name}": each for name, each in sums.items()})
+    return [(stage, part, found[f"sum_{stage}_{part}"] or 0) for stage, part in names]
 
 
 def _pending_since() -> dict[str, float]:

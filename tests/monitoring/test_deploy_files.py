@@ -17,14 +17,19 @@ from pipeline.reports.snapshot import Snapshot
 
 DEPLOY = Path(__file__).resolve().parent.parent.parent / "deploy"
 EVERYTHING = Scrape(
-    sites=SiteFigures({"ocr": 1}, {"stuck": 0}, {"ocr": {"total": 1}}),
+    sites=SiteFigures({"ocr": 1}, {"stuck": 0}),
     reconcile=LastReconcile(1, 1, 0, 0, 0, False),
     force=Workforce((QueueFacts("ocr"),)),
     tally={
         name: {tuple("x" for _ in kind.labels): tally.Series(1, {"+Inf": 1})} for name, kind in KINDS.items()
     },
     snapshot=Snapshot(
-        at=1.0, seconds=1, ledger=[("ocr", "pending", 1)], pending_since={"ocr": 1.0}, published_at=1.0
+        at=1.0,
+        seconds=1,
+        counters=[("ocr", "total", 1)],
+        ledger=[("ocr", "pending", 1)],
+        pending_since={"ocr": 1.0},
+        published_at=1.0,
     ),
     disks={"storage": Disk(1, 2)},
     index=IndexFigures(1, 1, 1.0),
