@@ -76,6 +76,16 @@ class Asked:
     def url(self) -> str:
         return f"{reverse('records:search')}?{self.query}"
 
+    @property
+    def described(self) -> str:
+        """The search in words: `short-term rental, in bend.or, minutes, since 2024`."""
+        told = [self.words or "everything"]
+        told += [f"in {', '.join(places)}" for places in ((*self.site, *self.state),) if places]
+        told += [", ".join(chosen) for chosen in (self.body, self.kind) if chosen]
+        told += [f"{name} {day}" for name, day in (("since", self.since), ("until", self.until)) if day]
+        told += ["read by OCR"] if self.read == "ocr" else ["from files' own text"] if self.read else []
+        return ", ".join(told)
+
     def with_(self, **changes: object) -> "Asked":
         """The same search with this changed, from its first page."""
         return replace(self, **({"page": 1, "after": 0} | changes))  # type: ignore[arg-type]

@@ -84,6 +84,11 @@ class Arrival(models.Model):
     site = models.ForeignKey(Site, models.CASCADE, db_column="subdomain", related_name="+", db_index=False)
     document = models.CharField(max_length=16, db_comment="the published id")
     at = models.DateTimeField()
+    baseline = models.BooleanField(
+        default=False,
+        db_default=False,
+        db_comment="it was there when its site was first seen: told to nobody",
+    )
 
     class Meta:
         db_table = "arrivals"

@@ -50,6 +50,15 @@ def answer(request: HttpRequest, document: PublishedDocument, page: int, width: 
     return _with_headers(HttpResponse(picture, content_type="image/webp"), etag)
 
 
+def picture_of(document: PublishedDocument, page: int, width: int) -> bytes | None:
+    """The same for a mail; None where there is no picture, or everybody is waiting for one."""
+    key = key_of(document, page, width)
+    try:
+        return kept(key) or _drawn(document, page, width, key)
+    except (Busy, Http404):
+        return None
+
+
 def key_of(document: PublishedDocument, page: int, width: int) -> str:
     """The same file gives the same picture. Without a digest the document itself stands for its file."""
     content = document.sha256 or f"{document.site}/{document.id}"

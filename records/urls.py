@@ -6,7 +6,19 @@ digits), so under a site's name every other word is free.
 
 from django.urls import path, register_converter
 
-from records.views import crawlers, following, home, meetings, notes, people, reader, search, site, tables
+from records.views import (
+    crawlers,
+    follow,
+    following,
+    home,
+    meetings,
+    notes,
+    people,
+    reader,
+    search,
+    site,
+    tables,
+)
 
 # The first words of every other address of Clerk; no site's page stands there.
 TAKEN = (
@@ -62,6 +74,10 @@ urlpatterns = [
     path("search", search.page, name="search"),
     path("search.csv", search.as_csv, name="search_csv"),
     path("search.json", search.as_json, name="search_json"),
+    path("search/follow", follow.follow, name="follow"),
+    path("search/follow/confirm/<str:token>", follow.confirm, name="confirm"),
+    path("search/follow/stop/<str:token>", follow.stop, name="stop"),
+    path("search/follow/all/<str:token>", follow.followed, name="followed"),
     path("feeds/search.atom", following.search_feed, name="search_feed"),
     path("robots.txt", crawlers.robots, name="robots"),
     path("sitemap.xml", crawlers.sitemap, name="sitemap"),

@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.views.decorators.cache import never_cache
 
 from records import notes
 from records.access import is_staff, readers
@@ -13,6 +14,7 @@ from records.notes import NoteForm
 from records.published import records_of
 
 
+@never_cache  # the form has a key of its own for each reader
 @limited("notes", "RECORDS_NOTES_PER_MINUTE")
 @readers
 def leave(request: HttpRequest, site_id: str, document_id: str, page: int) -> HttpResponse:

@@ -9,6 +9,7 @@ from records.downloads import csv_lines, rows
 from records.facets import facets_of
 from records.limits import limited
 from records.results import meant_instead, reader, results_of, site_names
+from records.views.follow import offered
 from sites.models import Kind
 
 # What one file holds; by date the next one goes on behind it.
@@ -32,6 +33,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "by_date": asked.with_(sort=BY_DATE),
         "at_the_end": not asked.newest_first and asked.page == LAST_PAGE,
         "q": asked.words,
+        "by_mail": offered(),
     }
     return render(request, "records/search.html", context)
 

@@ -6,6 +6,7 @@ from django.shortcuts import render
 from records import calendar, meetings, people
 from records.access import readers
 from records.published import records_of
+from records.views.follow import offered
 
 LATEST = 12
 PEOPLE_SHOWN = 24
@@ -28,5 +29,6 @@ def home(request: HttpRequest, site_id: str) -> HttpResponse:
             "bodies": meetings.bodies(records),
             "people": people.people(records, limit=PEOPLE_SHOWN),
             "section": "home",
+            "by_mail": offered(),
         }
     return render(request, "records/site.html", context)

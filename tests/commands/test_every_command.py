@@ -29,6 +29,7 @@ COMMANDS = {
     "retry_failed": (),
     "rollback_deploy": ("alameda.ca",),
     "run_pipeline": ("--all",),
+    "saved_searches": (),
     "search_index": (),
     "skip_document": ("1",),
     "unstick_site": ("alameda.ca",),
