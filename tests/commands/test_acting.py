@@ -18,6 +18,7 @@ from pipeline import flow
 from pipeline.models import DocumentState, Intervention, ReconcileRun, Run, Status
 from sites.models import Document, Site
 from sites.stages import Stage
+from tests.commands.conftest import Ran
 from tests.conftest import assert_counters_equal_ledger
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
@@ -188,6 +189,32 @@ def test_unstick(manage, in_ocr, run_jobs):
     assert Intervention.objects.get().unstuck
     run_jobs()
     assert Site.objects.get().current_stage == Stage.COMPLETED
+
+
+# ---- reconcile from cron ------------------------------------------------------------------------------
+
+
+def test_a_quiet_reconcile_says_what_is_new_and_says_it_once(manage, make_site, trivial_jobs, run_jobs):
+    assert manage("reconcile", "--quiet") == Ran(0, "", "")
+    make_site(titles=["bad"])
+    flow.start("alameda.ca")
+    run_jobs()
+    Site.objects.update(updated_at=timezone.now() - timedelta(hours=3))
+
+    first = manage("reconcile", "--quiet")
+    # As if the time had come to look at it again: it is given up once more, for the same reason.
+    Site.objects.update(attention_at=timezone.now() - timedelta(hours=7))
+    second, loud = manage("reconcile", "--quiet"), manage("reconcile", "--json")
+
+    assert (first.code, "given up" in first.out) == (1, True)
+    assert second == Ran(1, "", "")
+    assert json.loads(loud.out)["found"] == 0  # handed over to a person by now
+
+
+def test_a_quiet_reconcile_says_nothing_of_a_site_that_waits_for_a_worker(manage, in_ocr):
+    Site.objects.update(updated_at=timezone.now() - timedelta(hours=3))
+    assert "are there workers for it" in manage("reconcile", "--dry-run").out
+    assert manage("reconcile", "--quiet") == Ran(0, "", "")
 
 
 # ---- health -------------------------------------------------------------------------------------------

@@ -9,8 +9,26 @@ from django.db import InterfaceError, OperationalError
 
 from pipeline import webhooks
 from pipeline.management.terminal.base import OperatorCommand
+from pipeline.models import ReconcileRun
 from pipeline.queue.sending import QueueUnavailable
 from pipeline.reconcile import CouldNotLook, Result, reconcile
+from pipeline.reconcile.repair import RECOVERED, WAITING, Repair
+
+
+def _said_at_the_last_pass() -> set[tuple[str, str]]:
+    """Site and outcome. Empty when the database does not answer, which the pass itself will say."""
+    try:
+        last = ReconcileRun.objects.filter(finished_at__isnull=False).first()
+    except (OperationalError, InterfaceError):
+        return set()
+    return {(repair["site_id"], repair["outcome"]) for repair in last.repairs} if last else set()
+
+
+def _is_news(repair: Repair, said: set[tuple[str, str]]) -> bool:
+    """What was done always is; a site that waits for its turn never; what is wrong is once."""
+    if repair.outcome == WAITING:
+        return False
+    return repair.outcome == RECOVERED or (repair.site_id, repair.outcome) not in said
 
 
 class Command(OperatorCommand):
@@ -34,7 +52,9 @@ examples:
         )
         parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
         parser.add_argument(
-            "--quiet", action="store_true", help="print nothing unless something was found: for cron"
+            "--quiet",
+            action="store_true",
+            help="print only what was done, or is wrong since this pass: for cron",
         )
 
     def handle(
@@ -42,15 +62,19 @@ examples:
     ) -> None:
         if threshold_hours <= 0:
             raise CommandError("--threshold-hours must be more than 0", returncode=2)
+        said = _said_at_the_last_pass()
         try:
             result = reconcile(threshold=timedelta(hours=threshold_hours), dry_run=dry_run)
         except (CouldNotLook, QueueUnavailable, OperationalError, InterfaceError) as error:
             self._could_not(str(error), json)
         if not dry_run:
             webhooks.send_due()
-        if result.found or not quiet:
+        speaks = not quiet or any(_is_news(repair, said) for repair in result.repairs)
+        if speaks:
             self._print(result, json)
         if result.given_up and not dry_run:
+            if not speaks:
+                raise SystemExit(1)  # what was said is not mailed 96 times a day
             raise CommandError(f"{result.given_up} sites need a person", returncode=1)
 
     def _could_not(self, why: str, as_json: bool) -> None:
