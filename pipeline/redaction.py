@@ -18,6 +18,7 @@ SECRET_SETTINGS = (
     "MONITORING_TOKEN",
     "OIDC_CLIENT_SECRET",
     "SENTRY_DSN",
+    "PING_URL",
 )
 # A shorter one would be hidden in the middle of words; in an address it is hidden all the same.
 SHORTEST = 6
@@ -31,6 +32,18 @@ def redact(text: str) -> str:
         text = text.replace(secret, HIDDEN)
     text = _CREDENTIALS.sub(rf"\1{HIDDEN}@", text)
     return _PASSWORD_WORD.sub(rf"\1={HIDDEN}", text)
+
+
+def masked(address: str) -> str:
+    """An address whose path or query is a key: only how it is spoken to, and with whom where that is no key."""
+    scheme, separator, _ = address.partition("://")
+    return f"{scheme}://{HIDDEN}" if separator else HIDDEN
+
+
+def hide(*secrets: str) -> None:
+    """Hide these too, from now on, in whatever this process says."""
+    found = {*_secrets, *(secret for secret in secrets if len(secret) >= SHORTEST)}
+    _secrets[:] = sorted(found, key=len, reverse=True)
 
 
 def remember(environ: Mapping[str, str]) -> None:

@@ -21,7 +21,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "pipeline.indexes": (),
     "pipeline.permissions": (),
     "pipeline.work": ("pipeline.errors",),
-    "pipeline.models": ("sites", "pipeline.indexes"),
+    "pipeline.models": ("sites", "pipeline.indexes", "pipeline.redaction"),
     "pipeline.queue": ("pipeline.redaction",),
     "pipeline.state": ("sites", "pipeline.errors", "pipeline.models"),
     "pipeline.order": ("sites",),

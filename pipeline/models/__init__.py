@@ -1,26 +1,40 @@
-"""Runs, the ledger, interventions, decisions, webhooks. Migrations name this path: it does not move."""
+"""Runs, the ledger, decisions, schedules, alarms, webhooks. Migrations name this path: it does not move."""
 
+from pipeline.models.alarms import Alarm, AlarmKind, Channel, Notice, Notification, all_kinds
 from pipeline.models.decisions import Correction, Decision, Intervention, Takedown
 from pipeline.models.history import Adoption, Publication
 from pipeline.models.ledger import LEFT_OUT, WITHOUT_TEXT, DocumentState, Status
 from pipeline.models.runs import ReconcileRun, Run, RunStage
+from pipeline.models.schedule import Rhythm, Schedule
+from pipeline.models.sources import Silence, SourceListing, SourceState
 from pipeline.models.webhooks import Webhook, WebhookDelivery, list_of_events
 
 __all__ = [
     "LEFT_OUT",
     "WITHOUT_TEXT",
     "Adoption",
+    "Alarm",
+    "AlarmKind",
+    "Channel",
     "Correction",
     "Decision",
     "DocumentState",
     "Intervention",
+    "Notice",
+    "Notification",
     "Publication",
     "ReconcileRun",
+    "Rhythm",
     "Run",
     "RunStage",
+    "Schedule",
+    "Silence",
+    "SourceListing",
+    "SourceState",
     "Status",
     "Takedown",
     "Webhook",
     "WebhookDelivery",
+    "all_kinds",
     "list_of_events",
 ]
