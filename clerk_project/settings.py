@@ -187,6 +187,26 @@ OCR_ACCURATE_MEMORY_MB = envint("OCR_ACCURATE_MEMORY_MB", 1536, 800)
 OCR_PAGE_SECONDS = envnumber("OCR_PAGE_SECONDS", 120, 1)
 OCR_MAX_PAGES = envint("OCR_MAX_PAGES", 5000, 1)
 
+# ---- Schedule and alarms ----------------------------------------------------------------------------
+
+# How often a site is checked that has no rhythm of its own, and how many sites may run at once for it.
+SCHEDULE_RHYTHM = envchoice(
+    "SCHEDULE_RHYTHM",
+    "daily",
+    ("hourly", "daily", "weekdays", "weekly", "meetings", "adaptive", "never"),
+)
+SCHEDULE_AT_ONCE = envint("SCHEDULE_AT_ONCE", 25, 1)
+# Minutes between two passes of reconcile that `manage.py workers` runs itself. 0: cron calls it.
+WORKERS_RECONCILE_MINUTES = envint("WORKERS_RECONCILE_MINUTES", 0)
+# Asked after each pass of reconcile (healthchecks-style), with /fail where the pass failed. Empty: none.
+PING_URL = env("PING_URL")
+if PING_URL and urlsplit(PING_URL).scheme not in ("http", "https"):
+    raise ImproperlyConfigured("PING_URL: expected https://…")
+# Alarms that open within this time of each other are told in one message.
+ALARM_GROUP_SECONDS = envint("ALARM_GROUP_SECONDS", 120)
+# Messages that one channel gets in an hour; what comes above waits and is told in one.
+ALARM_MESSAGES_PER_HOUR = envint("ALARM_MESSAGES_PER_HOUR", 6, 1)
+
 # ---- Records ----------------------------------------------------------------------------------------
 
 # Whether everyone may read the records. Off: only those who may look at the pipeline.

@@ -35,7 +35,7 @@ def redact(text: str) -> str:
 
 
 def masked(address: str) -> str:
-    """An address whose path or query is a key: only how it is spoken to, and with whom where that is no key."""
+    """Of an address whose path or host is a key: only the way it is spoken to."""
     scheme, separator, _ = address.partition("://")
     return f"{scheme}://{HIDDEN}" if separator else HIDDEN
 

@@ -95,8 +95,17 @@ ARROWS: dict[str, tuple[str, ...]] = {
         *("sites", "pipeline.errors", "pipeline.models", "pipeline.state", "pipeline.queue"),
         *("pipeline.work.ocr", "pipeline.work.database", "pipeline.work.files"),
     ),
+    "pipeline.schedule": (
+        "sites",
+        "pipeline.models",
+        "pipeline.queue",
+        "pipeline.flow",
+        "pipeline.reconcile",
+    ),
     "pipeline.workers": (
         "sites",
+        "pipeline.reconcile",
+        "pipeline.schedule",
         "pipeline.jobs",
         "pipeline.reports",
         "pipeline.queue",

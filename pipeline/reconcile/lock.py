@@ -3,25 +3,34 @@
 import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from django.db import connection
 
-# Any number will do, as long as nothing else on this database uses it.
-RECONCILE_LOCK = 5_310_001
+
+@dataclass(frozen=True)
+class Lock:
+    """Any number will do, as long as nothing else on this database uses it."""
+
+    number: int
+    name: str
+
+
+RECONCILE_LOCK = Lock(5_310_001, "reconcile")
 # How long a repair waits for a lock.
 LOCK_SECONDS = 2
 LOCK_NOT_AVAILABLE = "55P03"
 
 
 @contextmanager
-def only_one() -> Iterator[bool]:
+def only_one(lock: Lock = RECONCILE_LOCK) -> Iterator[bool]:
     """True for the one who holds it; False at once for everybody else."""
     if connection.vendor == "postgresql":
-        with _advisory_lock() as held:
+        with _advisory_lock(lock.number) as held:
             yield held
     else:
-        with _file_lock(Path(f"{connection.settings_dict['NAME']}.reconcile.lock")) as held:
+        with _file_lock(Path(f"{connection.settings_dict['NAME']}.{lock.name}.lock")) as held:
             yield held
 
 
@@ -49,10 +58,10 @@ def timed_out(error: Exception) -> bool:
 
 
 @contextmanager
-def _advisory_lock() -> Iterator[bool]:
+def _advisory_lock(number: int) -> Iterator[bool]:
     """Held by the connection: when this process dies, however it dies, the lock is gone."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [RECONCILE_LOCK])
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [number])
         held = cursor.fetchone()[0]
     try:
         yield held
@@ -60,7 +69,7 @@ def _advisory_lock() -> Iterator[bool]:
         # A connection that broke meanwhile has lost the lock, and there is nothing to give back.
         if held and connection.connection is not None and connection.is_usable():
             with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [RECONCILE_LOCK])
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [number])
 
 
 @contextmanager

@@ -44,10 +44,17 @@ class Slot:
 
 class Supervisor:
     def __init__(
-        self, counts: Mapping[str, int], say: Callable[[str], None], grace: float | None = None
+        self,
+        counts: Mapping[str, int],
+        say: Callable[[str], None],
+        grace: float | None = None,
+        rhythm: Callable[[], None] | None = None,
     ) -> None:
+        """`rhythm` is what looks at the clock beside the workers; None: nothing does."""
         self.queues = [queue for queue, count in counts.items() if count > 0]
         self.slots = [Slot("scheduler", lambda: run_scheduler(self.queues)), *_worker_slots(counts)]
+        if rhythm is not None:
+            self.slots.append(Slot("schedule", rhythm))
         self.say = say
         self.grace = grace
         self.stops = 0

@@ -30,6 +30,7 @@ COMMANDS = {
     "rollback_deploy": ("alameda.ca",),
     "run_pipeline": ("--all",),
     "saved_searches": (),
+    "schedule": (),
     "search_index": (),
     "skip_document": ("1",),
     "unstick_site": ("alameda.ca",),
