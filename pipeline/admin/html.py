@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from pipeline.models import Run, Status
 from pipeline.reports import wording
+from pipeline.reports.schedule import rhythm_label
 from pipeline.stages.documents import stable_id
 from records.published import database_of, opened
 from sites.models import Document, Site
@@ -137,6 +138,29 @@ def site_state(site: Site, failed: bool = False) -> SafeString:
     elif site.is_stuck and not site.paused_at:
         parts.append(badge("stuck", "bad"))
     return joined(parts)
+
+
+def next_check(site: Site) -> SafeString:
+    """When the schedule comes to the site, by which rhythm, and why it did not start it the last time."""
+    schedule = getattr(site, "schedule", None)
+    if schedule is None:
+        return format_html('<span class="quiet">{}</span>', "not planned yet")
+    if site.paused_at:
+        when = format_html('<span class="quiet">{}</span>', "when it is resumed")
+    elif schedule.next_check_at is None:
+        when = format_html('<span class="quiet">{}</span>', "never by itself")
+    else:
+        when = (
+            ago(schedule.next_check_at)
+            if schedule.next_check_at > timezone.now()
+            else badge("due now", "busy")
+        )
+    note = (
+        format_html('<br><small class="quiet">passed over: {}</small>', schedule.note)
+        if schedule.note
+        else ""
+    )
+    return format_html('{}<br><small class="quiet">{}</small>{}', when, rhythm_label(schedule.rhythm), note)
 
 
 def joined(parts: Iterable[SafeString]) -> SafeString:

@@ -15,7 +15,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from pipeline.admin import actions, add_site, html
+from pipeline.admin import actions, add_site, html, scheduling
 from pipeline.admin.base import SearchedBySite, TitledAdmin
 from pipeline.admin.confirm import Act, ActingAdmin
 from pipeline.admin.html import site_link
@@ -104,12 +104,12 @@ class SourceInline(admin.StackedInline):
 
 @admin.register(Site)
 class SiteAdmin(ActingAdmin):
-    list_display = ("site", "stands", "progress", "failures", "in_stage", "last_success")
+    list_display = ("site", "stands", "progress", "failures", "in_stage", "last_success", "next_check")
     list_filter = (ConditionFilter, "current_stage", "state", "kind")
     search_fields = ("subdomain", "name")
     search_help_text = "Part of a name"
     inlines = [SourceInline]
-    acts = actions.SITE_ACTS
+    acts = (*actions.SITE_ACTS, *scheduling.RHYTHM_ACTS)
     change_form_template = "admin/sites/site/change_form.html"
     formfield_overrides = {models.TextField: {"widget": forms.Textarea(attrs={"rows": 2, "cols": 60})}}
     fieldsets = (
@@ -122,7 +122,8 @@ class SiteAdmin(ActingAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Site]:
         failed = Run.objects.filter(pk=OuterRef("run_id"), status=Run.Status.FAILED)
-        return super().get_queryset(request).annotate(has_failed=Exists(failed), failures_now=FAILURES)
+        sites = super().get_queryset(request).select_related("schedule")
+        return sites.annotate(has_failed=Exists(failed), failures_now=FAILURES)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Site | None = None) -> tuple[str, ...]:
         return ("subdomain", "records") if obj else ("records",)
@@ -206,6 +207,10 @@ class SiteAdmin(ActingAdmin):
     @admin.display(description="last success", ordering="last_completed_at")
     def last_success(self, site: Site) -> SafeString:
         return html.ago(site.last_completed_at)
+
+    @admin.display(description="next check", ordering="schedule__next_check_at")
+    def next_check(self, site: Site) -> SafeString:
+        return html.next_check(site)
 
 
 @admin.register(Source)

@@ -15,6 +15,7 @@ register.filter("stage_bars", html.stage_bars)
 register.filter("document_status", html.document_status)
 register.simple_tag(html.meter)
 register.simple_tag(html.site_state)
+register.simple_tag(html.next_check)
 
 
 @register.filter

@@ -12,6 +12,7 @@ from pipeline import flow
 from sites.models import Site
 
 roles = importlib.import_module("pipeline.migrations.0004_roles")
+more_roles = importlib.import_module("pipeline.migrations.0009_rhythms_and_alarms")
 
 
 def person(name: str, group: str = "") -> User:
@@ -19,6 +20,7 @@ def person(name: str, group: str = "") -> User:
     if group:
         # A test that commits empties the tables afterwards, and with them the groups of the migration.
         roles.create(apps, None)
+        more_roles.allow(apps, None)
         user.groups.add(Group.objects.get(name=group))
     return user
 
