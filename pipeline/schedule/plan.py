@@ -68,7 +68,8 @@ def facts_of(site: Site, now: datetime) -> Facts:
     listings = SourceListing.objects.filter(source__site=site)
     found = Document.objects.filter(site=site).aggregate(last=Max("created_at"))["last"]
     first = listings.order_by("at").values_list("at", flat=True).first()
-    return Facts(tuple(sorted(set(meetings.values_list("meeting_date", flat=True)) - {None})), found, first)
+    days_known = {day for day in meetings.values_list("meeting_date", flat=True) if day is not None}
+    return Facts(tuple(sorted(days_known)), found, first)
 
 
 def set_rhythm(site: Site, rhythm: str, now: datetime) -> None:
