@@ -123,7 +123,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
             "pipeline.queue",
             "pipeline.state",
         ),
-        *("pipeline.dispatch", "pipeline.flow", "pipeline.reconcile", "pipeline.stages"),
+        *("pipeline.dispatch", "pipeline.flow", "pipeline.reconcile", "pipeline.schedule", "pipeline.stages"),
     ),
     "pipeline.operations": (
         *(
@@ -135,7 +135,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
             "pipeline.state",
         ),
         *("pipeline.dispatch", "pipeline.flow", "pipeline.reconcile", "pipeline.reports", "pipeline.stages"),
-        "pipeline.work",
+        *("pipeline.schedule", "pipeline.work"),
     ),
     "pipeline.backup": (
         *("sites", "pipeline.redaction", "pipeline.queue", "pipeline.stages", "pipeline.work"),
