@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -73,6 +74,8 @@ class Crew:
             try:
                 task()
                 code = 0
+            except Exception:
+                traceback.print_exc()
             finally:
                 os._exit(code)
         self.stand.janitor.started(pid, signal.SIGTERM)

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import transaction
 from rq.job import Job
 
-from pipeline import flow, protocol
+from pipeline import dispatch, flow, protocol
 from pipeline.models import DocumentState
 from pipeline.queue import sending
 from pipeline.state import ledger, runs
@@ -36,8 +36,8 @@ BOUNDARIES: tuple[tuple[ModuleType, str], ...] = (
     (sending, "send_later"),
     (sending, "_send"),
     (flow, "advance"),
-    (flow, "deliver"),
-    (flow, "deliver_ids"),
+    (dispatch, "deliver"),
+    (dispatch, "deliver_ids"),
     (runs, "move_on"),
     (runs, "_leave"),
     (runs, "complete"),
@@ -63,7 +63,6 @@ class HastyWorker(PipelineWorker):
 
 def work(worker: type, folder: Path, diary: Diary, log: Path) -> None:
     """The rest of this process's life: supervise workers until a signal comes."""
-    _redirect(log)
     settings.RQ["WORKER_CLASS"] = f"{worker.__module__}.{worker.__qualname__}"
     # Killed again and again on purpose, which is no reason to wait before the next start.
     supervisor.STEADY_SECONDS = 0
@@ -71,6 +70,7 @@ def work(worker: type, folder: Path, diary: Diary, log: Path) -> None:
     _write_down_what_happens(diary, folder)
     for module, name in BOUNDARIES:
         _make_mortal(module, name, folder, diary)
+    _redirect(log)  # not before: what goes wrong up to here is for the person who started the test
     supervisor.Supervisor(supervisor.default_counts() | {"ocr": 2, "extraction": 2}, print, grace=5).run()
 
 
