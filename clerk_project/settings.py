@@ -3,6 +3,7 @@
 import os
 import zoneinfo
 from datetime import timedelta
+from importlib import import_module
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -248,6 +249,18 @@ CLERK_VERSION = __version__
 MONITORING_TOKEN = env("MONITORING_TOKEN")
 MONITORING_NETWORKS = envnetworks("MONITORING_NETWORKS")
 STATUS_BADGE_PUBLIC = envbool("STATUS_BADGE_PUBLIC")
+# Where bugs are sent; empty: nowhere. Sentry's client is an extra, so it is imported only where it is wanted.
+SENTRY_DSN = env("SENTRY_DSN")
+SENTRY_ENVIRONMENT = env("SENTRY_ENVIRONMENT")
+if SENTRY_DSN:
+    try:
+        import_module("clerk_project.sentry").start(SENTRY_DSN, CLERK_VERSION, SENTRY_ENVIRONMENT)
+    except ImportError as error:
+        raise ImproperlyConfigured(
+            "SENTRY_DSN is set, and sentry-sdk is not installed: the extra `sentry` has it"
+        ) from error
+    except ValueError as error:  # the value itself is a key
+        raise ImproperlyConfigured("SENTRY_DSN: expected https://key@host/number") from error
 
 # ---- Taking over the old system ---------------------------------------------------------------------
 

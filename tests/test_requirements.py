@@ -76,6 +76,7 @@ MODULES = {
     "pillow": "PIL",
     "python-docx": "docx",
     "pyyaml": "yaml",
+    "sentry-sdk": "sentry_sdk",
     "scraper-legistar": "legistar",
     "civic-scraper": "civic_scraper",
     "sqlite-utils": "sqlite_utils",
