@@ -10,19 +10,11 @@ from typing import Any
 from redis import Redis
 
 from demo.legacy import queue, shapes
+from demo.legacy.others import ODD_NAMES, ODD_STATUSES, STAGES, STATUSES, TIMES, fill
 from demo.legacy.storage import add_document
 
-STUCK, COORDINATORS, OCR_JOBS = 105, 82, 2695
+STUCK, COORDINATORS, OCR_JOBS, OTHERS = 105, 82, 2695, 24
 WORST_DAY = datetime(2024, 11, 3, 2, 14, 7, 250000, tzinfo=UTC)
-STATUSES = ("new", "needs_ocr", "needs_extraction", "needs_deploy", "deployed", "no_documents")
-# Neither slashes nor anything else that no folder could be called, but all that cities come up with.
-ODD_NAMES = (
-    "Parks & Recreation",
-    "Comisión de Planificación",
-    "Board of Ed. (special)",
-    "100% Committee",
-    "O'Brien",
-)
 Execute = Callable[[str, Sequence[Any]], Any]
 
 
@@ -36,7 +28,14 @@ class Installation:
 
 
 def build(
-    execute: Execute, storage: Path, redis: Redis, *, vendor: str, shape: str = "script", sites: int = STUCK
+    execute: Execute,
+    storage: Path,
+    redis: Redis,
+    *,
+    vendor: str,
+    shape: str = "script",
+    sites: int = STUCK,
+    further: int = OTHERS,
 ) -> Installation:
     """Make the old tables in an empty database, the folders, and the queue. The same every time."""
     made, random = Installation(), Random(105)
@@ -49,20 +48,19 @@ def build(
         _row(execute, name, "needs_ocr", shape, random)
         counted = _progress(execute, name, "ocr", total, random, zoned=zoned)
         made.truth[name] = (completed, total or counted)  # nothing in storage: the old count stands
-    for number, status in enumerate(STATUSES * 4):
-        made.others.append(f"other{number}.wa")
-        _row(execute, made.others[-1], status, shape, random)
-    _progress(execute, made.others[0], "fetch", 9, random, zoned=zoned)
+    for number in range(further):
+        made.others.append(_other(execute, storage, number, shape, vendor, random))
+    _progress(execute, "forgotten.wa", "deploy", 9, random, zoned=zoned)
     jobs = COORDINATORS * sites // STUCK, OCR_JOBS * sites // STUCK
     made.kept_jobs = queue.leave_jobs(redis, list(made.truth), *jobs)
     return made
 
 
-def _row(execute: Execute, name: str, status: str, shape: str, random: Random) -> None:
+def _row(execute: Execute, site: str, status: str | None, shape: str, random: Random, **more: Any) -> None:
     done = f"{WORST_DAY - timedelta(days=random.randrange(400)):%Y-%m-%dT%H:%M:%S}"
     values = {
-        "subdomain": name,
-        "name": name.partition(".")[0].title(),
+        "subdomain": site,
+        "name": site.partition(".")[0].title(),
         "state": "CA",
         "kind": "city",
         "scraper": "granicus",
@@ -75,12 +73,57 @@ def _row(execute: Execute, name: str, status: str, shape: str, random: Random) -
         "status": status,
         "last_updated": done,
         "last_deployed": done if status == "deployed" else None,
-    }
+    } | more
     marks = ", ".join(["%s"] * len(values))
     execute(f"INSERT INTO sites ({', '.join(values)}) VALUES ({marks})", list(values.values()))
     if shape == "script" and random.random() < 0.5:
         nulls = ", ".join(f"{counter} = NULL" for counter in shapes.COUNTERS)
-        execute(f"UPDATE sites SET {nulls}, coordinator_enqueued = NULL WHERE subdomain = %s", [name])
+        execute(f"UPDATE sites SET {nulls}, coordinator_enqueued = NULL WHERE subdomain = %s", [site])
+
+
+def _other(execute: Execute, storage: Path, number: int, shape: str, vendor: str, random: Random) -> str:
+    """A site that was not stuck. Nothing of what it says of itself need be true, or even be said."""
+    name = f"other{number}.wa"
+    fill(storage / name, number)
+    statuses = STATUSES if number % 3 else ODD_STATUSES
+    status, stage = statuses[number // 3 % len(statuses)], STAGES[number % len(STAGES)]
+    times = {
+        column: TIMES[(number + offset) % len(TIMES)]
+        for offset, column in enumerate(("last_updated", "last_deployed", "last_extracted"))
+    }
+    odd = {"name": None, "extra": "not JSON", "pages": None, "lat": ""} if number % 7 == 0 else {}
+    state = _state(number, shape, vendor) if shape != "before" else {}
+    _row(execute, name, status, shape, random, **times | odd | state)
+    if stage is not None:
+        zoned = vendor == "postgresql" and shape == "tool"
+        _progress(execute, name, stage, number % 9, random, zoned=zoned)
+        if number % 4 == 0:
+            nothing = ", ".join(f"{column} = NULL" for column in ("stage_total", "started_at", "updated_at"))
+            execute(f"UPDATE site_progress SET {nothing} WHERE subdomain = %s", [name])
+        elif vendor == "sqlite":
+            text = TIMES[number % len(TIMES)]
+            execute("UPDATE site_progress SET updated_at = %s WHERE subdomain = %s", [text, name])
+    return name
+
+
+def _state(number: int, shape: str, vendor: str) -> dict[str, Any]:
+    """The state columns, which one of the old releases had filled for some of the sites."""
+    if number % 2:
+        return {}
+    moment: Any = str((WORST_DAY - timedelta(hours=number)).replace(tzinfo=None))
+    if vendor == "postgresql" and shape == "tool":
+        moment = WORST_DAY - timedelta(hours=number)
+    elif vendor == "sqlite":
+        moment = TIMES[number // 2 % len(TIMES)]
+    return {
+        "current_stage": STAGES[number // 2 % len(STAGES)],
+        "started_at": moment,
+        "updated_at": moment,
+        "ocr_total": number,
+        "ocr_completed": number // 2,
+        "last_error_stage": "ocr" if number % 4 else None,
+        "last_error_message": "OCRError: 100 % bad" if number % 4 else None,
+    }
 
 
 def _progress(execute: Execute, name: str, stage: str, total: int, random: Random, *, zoned: bool) -> int:

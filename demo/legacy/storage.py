@@ -19,12 +19,17 @@ def add_document(
     whole: bool = False,
     text: str = PAGE,
 ) -> None:
-    """A PDF (or none, cleaned up), and its text as page files, as one file, or not at all."""
+    """A PDF (or none, cleaned up), and its text as page files, as one file, or not at all.
+
+    The text may name its {site}, {meeting}, {day} and {page}.
+    """
     top = root / "_agendas" if agenda else root
+    for name, value in {"site": root.name, "meeting": meeting, "day": day}.items():
+        text = text.replace(f"{{{name}}}", value)
     if pdf is not None:
         _write(top / "pdfs" / meeting / f"{day}.pdf", pdf)
     for number in range(1, pages + 1):
-        _write(top / "txt" / meeting / day / f"{number}.txt", text.encode())
+        _write(top / "txt" / meeting / day / f"{number}.txt", text.replace("{page}", str(number)).encode())
     if whole:
         _write(top / "txt" / meeting / f"{day}.txt", text.encode())
 
@@ -63,6 +68,20 @@ def published(root: Path) -> dict[tuple[str, str, str, int], str]:
             for table in ("minutes", "agendas")
             for meeting, day, page, text in database.execute(f"SELECT meeting, date, page, text FROM {table}")
         }
+
+
+def texts_shown(root: Path) -> list[str]:
+    """Of every page, in whatever state its database is; a row that is there twice is one page."""
+    file = root / "meetings.db"
+    texts: list[str] = []
+    for table in ("minutes", "agendas"):
+        question = f"SELECT DISTINCT meeting, date, page, text FROM {table} WHERE text IS NOT NULL"
+        try:
+            with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as database:
+                texts += [text for *_, text in database.execute(question)]
+        except sqlite3.DatabaseError:
+            continue
+    return texts
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -12,7 +12,9 @@ from sites.models import Site
 
 LEGACY = "status, extraction_status, last_updated, last_deployed, last_extracted"
 LONG_AGO = datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)
-TABLES_OF_THE_DROPS = {"site_progress", "kept_site_progress", "kept_legacy_columns"}
+TABLES_OF_THE_DROPS = {
+    "site_progress", "kept_site_progress", "kept_legacy_columns", "refilled_site_progress",
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -204,7 +206,32 @@ def test_undoing_the_drops_fills_what_the_old_code_reads(standing, settings):
     assert progress["completed.ca"] == ("completed", 0, 0)
     assert progress["never.ca"] == ("fetch", 15, 12)
     assert progress["unknown-to-sites.ca"] == ("ocr", 15, 12)
-    assert not TABLES_OF_THE_DROPS - {"site_progress"} & standing.tables()
+    assert TABLES_OF_THE_DROPS & standing.tables() == {"site_progress", "refilled_site_progress"}
+
+
+def test_after_undoing_them_they_may_go_ahead_at_once(standing):
+    """What undoing wrote into the old table is Clerk's own, however new it is."""
+    add_site(standing, "done.ca")
+    add_progress(standing, "done.ca")
+    bake()
+    standing.migrate("sites")
+    standing.migrate("sites", "0003")
+
+    standing.migrate("sites", "0004")
+    assert not TABLES_OF_THE_DROPS - {"kept_site_progress"} & standing.tables()
+
+
+def test_what_the_old_system_writes_after_they_were_undone_stops_them(standing):
+    add_site(standing, "done.ca")
+    bake()
+    standing.migrate("sites")
+    standing.migrate("sites", "0003")
+    moment = timezone.now() + timedelta(seconds=1)
+    value = moment if standing.vendor == "postgresql" else str(moment.replace(tzinfo=None))
+    standing.execute("UPDATE site_progress SET updated_at = %s", value)
+
+    with pytest.raises(CommandError, match="24 hours: 1 rows"):
+        standing.migrate("sites", "0004")
 
 
 def test_forward_back_to_the_old_schema_and_forward_again(standing, settings):

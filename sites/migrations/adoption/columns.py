@@ -1,11 +1,9 @@
 """The columns of a table as they are, as they should be, and the way from one to the other."""
 
 from dataclasses import dataclass
-from datetime import UTC
 
 from django.db import models, transaction
 from django.db.models import NOT_PROVIDED
-from django.utils.dateparse import parse_datetime
 
 from sites.migrations.adoption.locks import run
 
@@ -65,19 +63,6 @@ def wanted(schema_editor, field: models.Field) -> Column:
     return Column(kind, field.null, default)
 
 
-def ensure(schema_editor, model, fields: list[models.Field]) -> None:
-    """Every one of these columns is there and as the model says; what is right already is not touched."""
-    table, found = model._meta.db_table, columns_of(schema_editor.connection, model._meta.db_table)
-    aims = {field.column: wanted(schema_editor, field) for field in fields if not field.primary_key}
-    change(schema_editor, table, found, aims)
-    if schema_editor.connection.vendor == "sqlite":
-        for field in fields:
-            if isinstance(field, models.DateTimeField) and field.column in found:
-                _write_times_as_django_does(schema_editor.connection, table, field.column)
-    elif not schema_editor.collect_sql:
-        _comment(schema_editor, model, fields)
-
-
 def change(schema_editor, table: str, found: dict[str, Column], aims: dict[str, Column]) -> None:
     if schema_editor.connection.vendor == "sqlite":
         return _change_sqlite(schema_editor, table, found, aims)
@@ -123,14 +108,6 @@ def _converted(value: str, old: str, new: str) -> str:
     return f"{value}::{new}"
 
 
-def _comment(schema_editor, model, fields: list[models.Field]) -> None:
-    for field in fields:
-        if field.db_comment:
-            schema_editor.execute(
-                *schema_editor._alter_column_comment_sql(model, field, None, field.db_comment)
-            )
-
-
 # ---- SQLite: no ALTER COLUMN, and Django's way (a new table from the model) would lose foreign columns ----
 
 
@@ -172,21 +149,3 @@ def _indexes_of(connection, table: str) -> dict[str, str]:
             [table],
         )
         return dict(cursor.fetchall())
-
-
-def _write_times_as_django_does(connection, table: str, column: str) -> None:
-    """SQLite compares times as text, so `2024-01-02T03:04:05+00:00` must read `2024-01-02 03:04:05`."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f'SELECT DISTINCT CAST("{column}" AS TEXT) FROM "{table}" WHERE "{column}" LIKE \'____-__-__T%%\''
-            f" OR \"{column}\" LIKE '%%+__:__' OR \"{column}\" LIKE '%%-__:__' OR \"{column}\" LIKE '%%Z'",
-            [],
-        )
-        for (text,) in cursor.fetchall():
-            time = parse_datetime(text)
-            if time is not None:
-                time = time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time
-                cursor.execute(
-                    f'UPDATE "{table}" SET "{column}" = %s WHERE CAST("{column}" AS TEXT) = %s',
-                    [str(time), text],
-                )

@@ -3,7 +3,7 @@
 from django.db import migrations, models
 from django.db.migrations.operations.base import Operation
 
-from sites.migrations.adoption import columns, notes
+from sites.migrations.adoption import columns, notes, shape
 from sites.migrations.adoption.columns import table_exists
 from sites.migrations.adoption.locks import LOCK_TIMEOUT, run
 
@@ -20,7 +20,7 @@ class AdoptModel(migrations.CreateModel):
         if not table_exists(schema_editor.connection, table):
             return super().database_forwards(app_label, schema_editor, from_state, to_state)
         notes.take(schema_editor, table)
-        columns.ensure(schema_editor, model, model._meta.local_concrete_fields)
+        shape.ensure(schema_editor, model, model._meta.local_concrete_fields)
         there = set(notes.index_names(schema_editor.connection, table))
         for statement in schema_editor._model_indexes_sql(model):
             if str(statement.parts["name"]).strip('"') not in there:
@@ -30,7 +30,7 @@ class AdoptModel(migrations.CreateModel):
         model = from_state.apps.get_model(app_label, self.name)
         table = model._meta.db_table
         if notes.was_adopted(schema_editor.connection, table):
-            _as_found(schema_editor, table, model._meta.local_concrete_fields)
+            shape.as_found(schema_editor, table, model._meta.local_concrete_fields)
             notes.forget(schema_editor, table)
         elif not model._default_manager.using(schema_editor.connection.alias).exists():
             super().database_backwards(app_label, schema_editor, from_state, to_state)
@@ -71,11 +71,11 @@ class EnsureColumns(Operation):
 
     def database_forwards(self, app_label, schema_editor, from_state, to_state):
         model = to_state.apps.get_model(app_label, self.model_name)
-        columns.ensure(schema_editor, model, self._of(model))
+        shape.ensure(schema_editor, model, self._of(model))
 
     def database_backwards(self, app_label, schema_editor, from_state, to_state):
         model = from_state.apps.get_model(app_label, self.model_name)
-        _as_found(schema_editor, model._meta.db_table, self._of(model))
+        shape.as_found(schema_editor, model._meta.db_table, self._of(model))
 
     def _of(self, model) -> list[models.Field]:
         return [model._meta.get_field(name) for name, _ in self.fields]
@@ -97,7 +97,7 @@ class DropColumns(EnsureColumns):
 
     def database_backwards(self, app_label, schema_editor, from_state, to_state):
         model = to_state.apps.get_model(app_label, self.model_name)
-        columns.ensure(schema_editor, model, self._of(model))
+        shape.ensure(schema_editor, model, self._of(model))
 
     def describe(self):
         return f"Drop {len(self.fields)} columns of {self.model_name}"
@@ -138,14 +138,3 @@ _INDEX = {
     "postgresql": "SELECT indpred IS NOT NULL, indisvalid FROM pg_index WHERE indexrelid = %s::regclass",
     "sqlite": "SELECT sql LIKE '%% WHERE %%', 1 FROM sqlite_master WHERE type = 'index' AND name = %s",
 }
-
-
-def _as_found(schema_editor, table: str, fields: list[models.Field]) -> None:
-    """Columns that adoption found go back to their old shape; the others go."""
-    then = notes.columns_then(schema_editor.connection, table)
-    now = columns.columns_of(schema_editor.connection, table)
-    ours = [field.column for field in fields if not field.primary_key]
-    columns.change(
-        schema_editor, table, now, {name: then[name] for name in ours if name in then and name in now}
-    )
-    columns.drop(schema_editor, table, [name for name in ours if name not in then])

@@ -1,5 +1,6 @@
 """Going back: what the old code reads is written again, from the new state and from what was kept."""
 
+import json
 from datetime import datetime
 
 from django.db.models import Case, CharField, F, Func, Q, Value, When
@@ -8,6 +9,8 @@ from django.db.models.functions import Coalesce
 from sites.migrations.adoption.columns import table_exists
 
 KEPT_PROGRESS, KEPT_COLUMNS = "kept_site_progress", "kept_legacy_columns"
+# The old table as an undone drop left it: what differs from it was written by the old system.
+REFILLED = "refilled_site_progress"
 LEGACY = ("status", "extraction_status", "last_updated", "last_deployed", "last_extracted")
 PROGRESS = ("current_stage", "stage_total", "stage_completed", "started_at", "updated_at")
 STATUS = {
@@ -22,6 +25,7 @@ STATUS = {
 def keep_progress(apps, schema_editor) -> None:
     """A site that never ran here has its history only in the old table: a plain copy stays."""
     columns = ", ".join(("subdomain", *PROGRESS))
+    schema_editor.execute(f"DROP TABLE IF EXISTS {REFILLED}")
     schema_editor.execute(f"CREATE TABLE {KEPT_PROGRESS} AS SELECT {columns} FROM site_progress")
 
 
@@ -31,6 +35,7 @@ def bring_back_progress(apps, schema_editor) -> None:
         schema_editor.execute(f"INSERT INTO site_progress ({columns}) SELECT {columns} FROM {KEPT_PROGRESS}")
         schema_editor.execute(f"DROP TABLE {KEPT_PROGRESS}")
     refill_progress(apps, schema_editor)
+    schema_editor.execute(f"CREATE TABLE {REFILLED} AS SELECT subdomain, updated_at FROM site_progress")
 
 
 def keep_columns(apps, schema_editor) -> None:
@@ -66,6 +71,7 @@ def _moment(text: str | None) -> datetime | None:
 
 
 def refill(apps, schema_editor) -> None:
+    schema_editor.execute(f"DROP TABLE IF EXISTS {REFILLED}")
     refill_progress(apps, schema_editor)
     refill_columns(apps, schema_editor)
 
@@ -73,7 +79,7 @@ def refill(apps, schema_editor) -> None:
 def refill_progress(apps, schema_editor) -> None:
     SiteProgress = apps.get_model("sites", "SiteProgress")
     rows = []
-    for site in _started(apps).order_by("pk").iterator(chunk_size=1000):
+    for site in _started(apps, schema_editor.connection).order_by("pk").iterator(chunk_size=1000):
         rows.append(SiteProgress(subdomain=site.pk, **_progress_of(site)))
         if len(rows) == 1000:
             _upsert(SiteProgress, rows)
@@ -117,7 +123,7 @@ class Text(Func):
 
 def refill_columns(apps, schema_editor) -> None:
     """One statement: it may run under the lock of the columns it fills."""
-    sites = _started(apps)
+    sites = _started(apps, schema_editor.connection)
     fields = {field.name for field in sites.model._meta.get_fields()}
     knows = "last_completed_at" in fields
     finished = F("last_completed_at" if knows else "updated_at")
@@ -151,10 +157,30 @@ def _newer(value, column: str) -> Coalesce:
     return Coalesce(value, F(column))
 
 
-def _started(apps):
+def _started(apps, connection):
     """The sites that Clerk has run. What it never touched is still as the old system left it."""
     Site = apps.get_model("sites", "Site")
     started = Site.objects.exclude(current_stage=None)
     knows = any(field.name == "run_id" for field in Site._meta.get_fields())
     # Before there were runs Clerk could run nothing.
-    return started.exclude(run_id=None) if knows else started.none()
+    return (
+        started.exclude(run_id=None).exclude(pk__in=_resting(Site, connection)) if knows else started.none()
+    )
+
+
+def _resting(Site, connection) -> list[str]:
+    """Sites that were taken over and have not moved since. The state of a drop need not know that table."""
+    if not table_exists(connection, "adoptions"):
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT subdomain, run_id, before FROM adoptions WHERE run_id IS NOT NULL")
+        rows = cursor.fetchall()
+    stood = {
+        site_id: (
+            run_id,
+            _moment((json.loads(before) if isinstance(before, str) else before).get("stood_at")),
+        )
+        for site_id, run_id, before in rows
+    }
+    stands = Site.objects.values_list("pk", "run_id", "updated_at")
+    return [site_id for site_id, *now in stands if stood.get(site_id) == tuple(now)]
