@@ -60,7 +60,13 @@ class Site(models.Model):
     lat = models.CharField(null=True, blank=True)
     lng = models.CharField(null=True, blank=True)
 
-    current_stage = models.CharField(null=True, blank=True, choices=Stage, editable=False)
+    current_stage = models.CharField(
+        null=True,
+        blank=True,
+        choices=Stage,
+        editable=False,
+        db_comment="fetch, ocr, compilation, extraction, deploy, completed",
+    )
     started_at = models.DateTimeField(null=True, blank=True, editable=False)
     updated_at = models.DateTimeField(null=True, blank=True, editable=False)
     fetch_total = _counter("fetch", "total")

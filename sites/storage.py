@@ -13,9 +13,8 @@ from typing import Protocol
 from django.conf import settings
 
 AGENDAS = "_agendas"
-# Bytes in a name, on every file system that Clerk may meet.
-LONGEST_NAME = 255
-LONGEST_NAME = 200
+# Bytes in a name, on every file system that Clerk may meet; the folders that Clerk names stay well below.
+LONGEST_NAME, LONGEST_FOLDER = 255, 200
 # By name, so that its library may be absent where nobody uses it.
 S3_SHARE = "sites.storage_s3:S3Share.of"
 
@@ -64,7 +63,7 @@ def folder_name(body: str) -> str:
     words = re.findall(r"\w+", body, re.UNICODE)
     name = "".join(word[:1].upper() + word[1:] for word in words)[:80]
     # A file system counts bytes: 255 for a name, and other scripts take up to four for a letter.
-    return name.encode()[:LONGEST_NAME].decode(errors="ignore") or "Meeting"
+    return name.encode()[:LONGEST_FOLDER].decode(errors="ignore") or "Meeting"
 
 
 @dataclass(frozen=True)

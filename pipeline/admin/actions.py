@@ -113,6 +113,14 @@ SITE_ACTS = (
         fits=lambda it: it.site.is_stuck and not it.paused,
     ),
     Act(
+        "confirm-end",
+        "Confirm the end",
+        "The failed run is the end of it: nothing is to be done, and the site counts as completed. What "
+        "failed stays on record, and a later run begins as always.",
+        _each_site(interventions.confirm_end),
+        fits=lambda it: it.failed and not it.running and it.site.current_stage in WORK_STAGES,
+    ),
+    Act(
         "pause",
         "Pause",
         "Jobs in hand finish and count; no further one begins, and no run starts until it is resumed.",

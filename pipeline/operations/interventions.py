@@ -22,7 +22,7 @@ from pipeline.reconcile.repair import Repair, repair_by_hand
 from pipeline.reports.standstill import explain
 from pipeline.stages.decisions import TAKEN_DOWN
 from pipeline.stages.publications import FORCE
-from pipeline.state import UnknownSite, resets
+from pipeline.state import UnknownSite, resets, runs
 from sites.models import STUCK_AFTER, Document, Site
 from sites.stages import WORK_STAGES, Stage, wave_of
 
@@ -110,6 +110,19 @@ def cancel(site_id: str, operator: Operator) -> Run:
         return _noted(note, flow.cancel(site_id, by=operator.by, reason=operator.reason))
 
 
+def confirm_end(site_id: str, operator: Operator) -> None:
+    """A run failed and nothing is to be done about it: the site has ended. A later run may begin anew."""
+    if not operator.reason.strip():
+        raise Refused(f"{site_id}: an end is confirmed for a reason; give one")
+    with transaction.atomic():
+        site = flow.find_site(site_id)
+        run = Run.objects.filter(pk=site.run_id or 0).first()
+        if run is None or run.status != Run.Status.FAILED or site.current_stage == Stage.COMPLETED:
+            raise Refused(f"{site_id}: its last run did not fail, so there is no end to confirm")
+        record(site, "confirm end", operator, run=run.pk, failed=run.message)
+        runs.end_for_good(site, f"Ended, nothing to be done ({operator.reason}): {run.message}")
+
+
 def pause(site_id: str, operator: Operator) -> None:
     with transaction.atomic():
         record(flow.find_site(site_id), "pause", operator)
@@ -125,8 +138,9 @@ def resume(site_id: str, operator: Operator) -> None:
 def record(
     site: Site, action: str, operator: Operator, document: Document | None = None, **details: Any
 ) -> Intervention:
-    # A paused site stands still on purpose; pausing moves nothing; a start is what the next run is anyway.
-    unstuck = site.is_stuck and site.paused_at is None and action not in ("pause", "start")
+    # A paused site stands still on purpose; pausing moves nothing; a start is what the next run is anyway;
+    # and what has ended for good was not stuck.
+    unstuck = site.is_stuck and site.paused_at is None and action not in ("pause", "start", "confirm end")
     return Intervention.objects.create(
         site=site,
         document=document,

@@ -1,8 +1,9 @@
 """Documents in numbers: a fixed number of grouped queries, however many there are."""
 
 from dataclasses import dataclass, replace
+from datetime import date
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, Max, Min, OuterRef, Q, QuerySet
 
 from pipeline.models import DocumentState, Status
 from pipeline.reports.filters import ALL, Filters
@@ -51,6 +52,28 @@ class Documents:
     @property
     def total(self) -> int:
         return sum(self.by_kind.values())
+
+
+@dataclass(frozen=True)
+class DatesCovered:
+    """The first and the last meeting, both counted."""
+
+    first: date
+    last: date
+
+    @property
+    def days(self) -> int:
+        return (self.last - self.first).days + 1
+
+    def __str__(self) -> str:
+        return f"{self.first} to {self.last}, {self.days:,} day{'s' * (self.days != 1)}"
+
+
+def dates_covered(filters: Filters = ALL) -> DatesCovered | None:
+    """None where no document has a date. Looks at every document, so not for a page that many ask for."""
+    found = filters.of_documents(Document.objects.filter(superseded_at=None))
+    ends = found.aggregate(first=Min("meeting_date"), last=Max("meeting_date"))
+    return DatesCovered(**ends) if ends["first"] else None
 
 
 def count_documents(counts: Counts, filters: Filters = ALL) -> Documents:

@@ -10,7 +10,14 @@ from django.utils import timezone
 from pipeline.queue import inspection
 from pipeline.queue.inspection import Workforce
 from pipeline.reports import failures, health, steps
-from pipeline.reports.documents import DOCUMENT_STATUSES, Counts, Documents, count_documents, ledger_counts
+from pipeline.reports.documents import (
+    DOCUMENT_STATUSES,
+    Counts,
+    DatesCovered,
+    Documents,
+    count_documents,
+    ledger_counts,
+)
 from pipeline.reports.failures import ErrorGroup, FailedStep
 from pipeline.reports.filters import ALL, Filters
 from pipeline.reports.health import LEVELS, Check, Level, Score
@@ -34,6 +41,8 @@ class Overview:
     standstills: list[Standstill]
     checks: list[Check]
     force: Workforce
+    # Of the meetings, where somebody asked for them.
+    dates: DatesCovered | None = None
 
     @property
     def level(self) -> Level:
@@ -91,7 +100,7 @@ def still_sites() -> QuerySet[Site]:
 
 def as_json(overview: Overview) -> dict[str, Any]:
     """The stable shape of `pipeline_status --json`, described in docs/commands.md."""
-    documents = overview.documents
+    documents, dates = overview.documents, overview.dates
     return {
         "at": overview.at,
         "level": LEVELS[overview.level],
@@ -103,6 +112,7 @@ def as_json(overview: Overview) -> dict[str, Any]:
             "total": documents.total,
             "by_kind": documents.by_kind,
             "by_status": {status: getattr(documents, status) for status in DOCUMENT_STATUSES},
+            "dates": {"first": dates.first, "last": dates.last, "days": dates.days} if dates else None,
         },
         "steps": [{**asdict(step), "total": step.total, "percent": step.percent} for step in overview.steps],
         "failure_count": overview.failure_count,

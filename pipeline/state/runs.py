@@ -170,6 +170,20 @@ def resume(site_id: str) -> bool:
     )
 
 
+def end_for_good(site: Site, message: str) -> None:
+    """A run that failed is the site's end, because a person said so; what failed stays on record."""
+    failed = Site.objects.filter(pk=site.pk, run_id=site.run_id, current_stage=site.current_stage)
+    if not failed.update(
+        current_stage=Stage.COMPLETED,
+        last_error_stage=site.current_stage,
+        last_error_message=message[:500],
+        attention_reason="",
+        attention_at=None,
+        updated_at=timezone.now(),
+    ):
+        raise Fenced(f"{site.pk}: it has moved at the same moment")
+
+
 def renew_rows(site_id: str, run_id: int) -> None:
     """A new sequence for every waiting row, so that it can be queued again without doubling its job."""
     DocumentState.objects.filter(site_id=site_id, run_id=run_id, status__in=Status.WAITING).update(

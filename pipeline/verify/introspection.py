@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 from django.db import connection
+from django.db.models import Field
 
 # Of a table's own definition, as the migrations write it.
 INLINE = re.compile(r'CONSTRAINT "?(\w+)"? (UNIQUE|CHECK) \(([^)]*)\)', re.IGNORECASE)
@@ -34,6 +35,40 @@ def columns(cursor: Any, table: str) -> dict[str, str | None]:
         return dict(cursor.fetchall())
     found = connection.introspection.get_table_description(cursor, table)
     return {column.name: column.default for column in found}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a column takes. In SQLite a type is only a leaning, and is not compared."""
+
+    type: str
+    nullable: bool
+
+    def __str__(self) -> str:
+        return f"{self.type} {'NULL' if self.nullable else 'NOT NULL'}".strip()
+
+
+def shapes(cursor: Any, table: str) -> dict[str, Shape]:
+    if connection.vendor == "sqlite":
+        cursor.execute('SELECT name, "notnull" FROM pragma_table_info(%s)', [table])
+        return {name: Shape("", not filled) for name, filled in cursor.fetchall()}
+    cursor.execute(
+        "SELECT attname, atttypid::regtype::text, NOT attnotnull FROM pg_attribute"
+        " WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped",
+        [table],
+    )
+    return {name: Shape(kind, nullable) for name, kind, nullable in cursor.fetchall()}
+
+
+def wanted_shapes(cursor: Any, fields: "list[Field[Any, Any]]") -> dict[str, Shape]:
+    """Of all but the keys, which no table lacks."""
+    wanted = [field for field in fields if not field.primary_key]
+    kinds = [""] * len(wanted)
+    if connection.vendor != "sqlite":
+        types = [field.db_type(connection) for field in wanted]
+        cursor.execute("SELECT to_regtype(kind)::text FROM unnest(%s::text[]) AS kind", [types])
+        kinds = [kind for (kind,) in cursor.fetchall()]
+    return {str(field.column): Shape(kind, field.null) for field, kind in zip(wanted, kinds, strict=True)}
 
 
 def constraints(cursor: Any, table: str) -> dict[str, Constraint]:

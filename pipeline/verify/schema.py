@@ -27,6 +27,7 @@ MODELS: tuple[type[Model], ...] = (
 )
 TRIGGER = "trg_dps_legal_moves"
 MIGRATE = "manage.py migrate (or verify --apply-migrations)"
+ALTER = "ALTER TABLE … ALTER COLUMN, as `manage.py sqlmigrate` prints it"
 RECREATE = "create it again as the migrations do; `manage.py sqlmigrate` prints the statement"
 
 
@@ -59,6 +60,8 @@ def _columns(cursor: Any, present: list[type[Model]]) -> Iterator[Problem]:
     yield from among("missing columns", missing, MIGRATE)
     without = [column for model in present for column in _without_default(cursor, model)]
     yield from among("columns without their database default", without, "ALTER TABLE … SET DEFAULT")
+    changed = [column for model in present for column in _changed_columns(cursor, model)]
+    yield from among("columns of another type, or that may be empty and must not", changed, ALTER)
 
 
 def _fields(model: type[Model]) -> list["Field[Any, Any]"]:
@@ -77,6 +80,14 @@ def _without_default(cursor: Any, model: type[Model]) -> list[str]:
         for field in _fields(model)
         if field.has_db_default() and field.column in found and found[field.column] is None
     ]
+
+
+def _changed_columns(cursor: Any, model: type[Model]) -> Iterator[str]:
+    table = model._meta.db_table
+    found, wanted = introspection.shapes(cursor, table), introspection.wanted_shapes(cursor, _fields(model))
+    for column, shape in wanted.items():
+        if column in found and found[column] != shape:
+            yield f"{table}.{column}: {found[column]} instead of {shape}"
 
 
 # ---- Indexes and constraints --------------------------------------------------------------------------
@@ -133,10 +144,13 @@ def restore_trigger() -> None:
     migration.create(None, SimpleNamespace(connection=connection))
 
 
-def _migrations(may_wait: tuple[str, ...]) -> Iterator[Problem]:
+def unapplied() -> list[str]:
     # Not by a plan: that stops at the newest applied one and misses a hole behind it.
     loader = MigrationLoader(connection)
     missing = set(loader.graph.nodes) - set(loader.applied_migrations)
-    names = sorted(f"{app}.{name}" for app, name in missing)
-    unapplied = [name for name in names if not name.startswith(may_wait)]
-    yield from among("unapplied migrations", unapplied, MIGRATE)
+    return sorted(f"{app}.{name}" for app, name in missing)
+
+
+def _migrations(may_wait: tuple[str, ...]) -> Iterator[Problem]:
+    missing = [name for name in unapplied() if not name.startswith(may_wait)]
+    yield from among("unapplied migrations", missing, MIGRATE)

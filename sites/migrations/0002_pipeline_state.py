@@ -29,6 +29,7 @@ class Migration(migrations.Migration):
                             ("deploy", "Deploy"),
                             ("completed", "Completed"),
                         ],
+                        db_comment="fetch, ocr, compilation, extraction, deploy, completed",
                         editable=False,
                         null=True,
                     ),

@@ -16,6 +16,7 @@ from rq import SimpleWorker
 from clerk_project.settings import BASE_DIR
 from pipeline import flow
 from pipeline.models import DocumentState, Intervention, ReconcileRun, Run, Status
+from pipeline.reconcile import reconcile
 from sites.models import Document, Site
 from sites.stages import Stage
 from tests.commands.conftest import Ran
@@ -74,6 +75,44 @@ def test_waiting_rows_are_hastened_when_asked(manage, make_site, trivial_jobs, r
     run_jobs()
     assert Site.objects.get().current_stage == Stage.COMPLETED
     assert_counters_equal_ledger()
+
+
+def test_failures_are_chosen_by_the_dates_of_their_meetings(manage, ended):
+    Document.objects.filter(title="bad").update(meeting_date="2024-05-06")
+    assert manage("retry_failed", "--dry-run", "--start-date", "2024-05-07").out == "nothing to try again\n"
+    ran = manage("retry_failed", "--dry-run", "--start-date", "2024-05-06", "--end-date", "2024-05-06")
+    assert "Would try 1 again" in ran.out
+    assert manage("retry_failed", "--start-date", "2024-05-07", "--end-date", "2024-05-06").code == 2
+
+
+# ---- confirm_end --------------------------------------------------------------------------------------
+
+
+def test_a_confirmed_end_is_not_stuck_and_holds_up_nothing(manage, make_site, run_jobs):
+    make_site("alameda.ca", titles=["bad", "bad"])
+    flow.start("alameda.ca")
+    run_jobs()
+    Site.objects.update(updated_at=timezone.now() - timedelta(days=1))
+    site = Site.objects.get()
+    assert (site.current_stage, site.is_stuck, site.last_error_stage) == (Stage.OCR, True, "ocr")
+    assert manage("confirm_end", "alameda.ca").code == 1, "not without a reason"
+
+    assert manage("confirm_end", "alameda.ca", "--reason", "the files are lost").code == 0
+
+    site = Site.objects.get()
+    assert (site.current_stage, site.is_stuck, site.last_error_stage) == (Stage.COMPLETED, False, "ocr")
+    assert site.last_error_message.startswith("Ended, nothing to be done (the files are lost)")
+    assert not Intervention.objects.get().unstuck
+    assert reconcile().found == 0
+    assert_counters_equal_ledger()
+    assert manage("confirm_end", "alameda.ca", "--reason", "again").code == 1
+    assert flow.start("alameda.ca")
+
+
+def test_only_a_failed_run_has_an_end_to_confirm(manage, ended, make_site):
+    assert "did not fail" in manage("confirm_end", "alameda.ca", "--reason", "x").err
+    make_site("never.ca")
+    assert manage("confirm_end", "never.ca", "--reason", "x").code == 1
 
 
 # ---- run_pipeline -------------------------------------------------------------------------------------
@@ -215,6 +254,19 @@ def test_a_quiet_reconcile_says_nothing_of_a_site_that_waits_for_a_worker(manage
     Site.objects.update(updated_at=timezone.now() - timedelta(hours=3))
     assert "are there workers for it" in manage("reconcile", "--dry-run").out
     assert manage("reconcile", "--quiet") == Ran(0, "", "")
+
+
+def test_a_run_says_first_what_there_is_and_what_it_resumes(manage, in_ocr, make_site):
+    make_site("new.ca", titles=["ok"])
+    manage("cancel_run", "alameda.ca")
+
+    ran = manage("run_pipeline", "--all", "--no-wait")
+
+    documents = Document.objects.count()
+    first, second, third = ran.out.splitlines()[:3]
+    assert first == (f"Starting 2 sites from fetch: {documents} documents known, 0 read, {documents} to read")
+    assert second == "Resuming where they stopped: alameda.ca"
+    assert third == "2 runs started"
 
 
 # ---- health -------------------------------------------------------------------------------------------

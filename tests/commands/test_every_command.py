@@ -14,6 +14,7 @@ COMMANDS = {
     "backup": ("backups",),
     "build_full_db": (),
     "cancel_run": ("alameda.ca",),
+    "confirm_end": ("alameda.ca",),
     "export_sites": (),
     "extract_facts": (),
     "health": (),

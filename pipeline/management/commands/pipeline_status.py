@@ -1,6 +1,7 @@
 """Where everything is, on one page."""
 
 import json as jsonlib
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -17,6 +18,7 @@ from pipeline.management.terminal.base import (
     whole_number,
 )
 from pipeline.reports import overview
+from pipeline.reports.documents import dates_covered
 from pipeline.reports.filters import Filters
 from pipeline.reports.overview import Overview
 from sites.models import Kind
@@ -66,7 +68,7 @@ the sites and the checks are still of all.
         console = screen.console(self.stdout)
 
         def look() -> Overview:
-            return overview.read_overview(filters, limit)
+            return replace(overview.read_overview(filters, limit), dates=dates_covered(filters))
 
         if watch is not None and watch < 0.1:
             raise CommandError("--watch: expected at least 0.1 seconds", returncode=COULD_NOT)

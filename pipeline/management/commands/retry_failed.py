@@ -1,14 +1,17 @@
 """Try again what failed."""
 
+from datetime import date
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db.models import Count, QuerySet
 
 from pipeline.management.terminal.base import (
+    COULD_NOT,
     STAGES,
     OperatorCommand,
     add_operator,
+    day,
     finish,
     known_sites,
     whole_number,
@@ -33,6 +36,7 @@ examples:
   manage.py retry_failed --dry-run                                  # what would be tried again
   manage.py retry_failed --site alameda.ca --reason "new scans"
   manage.py retry_failed --stage ocr --error-code timeout           # one kind of failure, at every site
+  manage.py retry_failed --start-date 2024-01-01 --end-date 2024-06-30   # meetings of these days
   manage.py retry_failed --site alameda.ca --waiting                # also those that wait for their backoff
 
 Skipped documents and replaced versions are left alone. Exit code 1: some sites refused (paused, or in a later
@@ -47,6 +51,8 @@ stage of a run that goes on); their reasons are printed.
             "--stage", action="append", default=[], choices=STAGES, help="only this one; repeat"
         )
         parser.add_argument("--error-code", action="append", default=[], metavar="CODE", help="only this one")
+        parser.add_argument("--start-date", type=day, metavar="YYYY-MM-DD", help="meetings from this day on")
+        parser.add_argument("--end-date", type=day, metavar="YYYY-MM-DD", help="and up to this one")
         parser.add_argument(
             "--max-retries",
             type=whole_number(0),
@@ -85,10 +91,26 @@ stage of a run that goes on); their reasons are printed.
 
 
 def selected(
-    *, site: list[str], stage: list[str], error_code: list[str], max_retries: int, waiting: bool, **_: Any
+    *,
+    site: list[str],
+    stage: list[str],
+    error_code: list[str],
+    start_date: date | None,
+    end_date: date | None,
+    max_retries: int,
+    waiting: bool,
+    **_: Any,
 ) -> QuerySet[DocumentState]:
+    if start_date and end_date and start_date > end_date:
+        raise CommandError("--start-date is after --end-date", returncode=COULD_NOT)
     rows = interventions.failed_rows(Status.FAILED) if waiting else interventions.failed_rows()
-    wanted = {"site_id__in": known_sites(site), "pipeline__in": stage, "error_code__in": error_code}
+    wanted = {
+        "site_id__in": known_sites(site),
+        "pipeline__in": stage,
+        "error_code__in": error_code,
+        "document__meeting_date__gte": start_date,
+        "document__meeting_date__lte": end_date,
+    }
     return rows.filter(retried__lt=max_retries, **{name: value for name, value in wanted.items() if value})
 
 

@@ -24,10 +24,13 @@ from pipeline.models import Run
 from pipeline.operations import interventions
 from pipeline.operations.interventions import ActOutcome, Operator
 from pipeline.queue import sending
+from pipeline.reports.beginning import Beginning, look_ahead
+from pipeline.reports.wording import plural
 from sites.models import Site
 from sites.stages import Stage
 
 INTERRUPTED = 130
+NAMED = 10
 
 
 class Command(OperatorCommand):
@@ -78,6 +81,8 @@ start. 130: you stopped watching; the runs go on.
         if dry_run:
             return self._would(chosen, json)
         sending.check()
+        if chosen and not json:
+            self._say_beginning(look_ahead(chosen), options["first"])
         outcome = interventions.for_each(chosen, starter(**options))
         runs = [run.pk for run in outcome.done]
         if not json:
@@ -94,6 +99,16 @@ start. 130: you stopped watching; the runs go on.
         for site_id in chosen:
             self.stdout.write(site_id)
         self.stdout.write(f"Would start {len(chosen)} site{'s' * (len(chosen) != 1)} (dry-run)")
+
+    def _say_beginning(self, ahead: Beginning, first: str) -> None:
+        sites, known = plural(ahead.sites, "site", "sites"), plural(ahead.documents, "document", "documents")
+        self.stdout.write(
+            f"Starting {sites} from {first}: {known} known, {ahead.read:,} read, {ahead.to_read:,} to read"
+        )
+        if ahead.resumed:
+            more = len(ahead.resumed) - NAMED
+            named = ", ".join(ahead.resumed[:NAMED]) + (f" and {more:,} more" if more > 0 else "")
+            self.stdout.write(f"Resuming where they stopped: {named}")
 
     def _say_started(self, outcome: ActOutcome) -> None:
         for _, why in outcome.refused:

@@ -81,6 +81,8 @@ examples:
             self.stdout.write(f"mended  {line}")
         for problem in report.problems:
             self.stdout.write(f"wrong   {problem}")
+        for note in report.notes:
+            self.stdout.write(f"note    {note}")
         for criterion in report.preflight:
             self.stdout.write(f"{'pass' if criterion.ok else 'fail'}    {criterion.name}: {criterion.detail}")
         if report.ok:

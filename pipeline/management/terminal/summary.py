@@ -65,6 +65,8 @@ def _totals(overview: Overview) -> Table:
     table = grid({"style": "bold"}, {"justify": "right"}, {"overflow": "fold"})
     table.add_row("Sites", f"{sites.total:,}", _listed(parts))
     table.add_row("Documents", f"{documents.total:,}", _listed(documents.by_kind))
+    if overview.dates:
+        table.add_row("Meetings", "", str(overview.dates))
     return table
 
 
@@ -141,8 +143,12 @@ def _waiting(overview: Overview) -> Table:
 
 
 def _failures(overview: Overview) -> Table:
+    shown, total = len(overview.failures), max(overview.failures_total, len(overview.failures))
     table = grid(
-        {"no_wrap": True}, {"no_wrap": True, "style": "red"}, {"overflow": "fold"}, title="Recent failures"
+        {"no_wrap": True},
+        {"no_wrap": True, "style": "red"},
+        {"overflow": "fold"},
+        title=f"Recent failures (showing {shown:,} of {total:,})",
     )
     for failure in overview.failures:
         number = f" (document {failure.document_id})" if failure.document_id else ""

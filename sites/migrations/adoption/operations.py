@@ -30,10 +30,19 @@ class AdoptModel(migrations.CreateModel):
         model = from_state.apps.get_model(app_label, self.name)
         table = model._meta.db_table
         if notes.was_adopted(schema_editor.connection, table):
+            self._drop_our_indexes(schema_editor, model)
             shape.as_found(schema_editor, table, model._meta.local_concrete_fields)
             notes.forget(schema_editor, table)
         elif not model._default_manager.using(schema_editor.connection.alias).exists():
             super().database_backwards(app_label, schema_editor, from_state, to_state)
+
+    def _drop_our_indexes(self, schema_editor, model) -> None:
+        """Those that Django adds to a text that is a key, where the old table had none."""
+        then = notes.indexes_then(schema_editor.connection, model._meta.db_table)
+        for statement in schema_editor._model_indexes_sql(model):
+            name = str(statement.parts["name"]).strip('"')
+            if name not in then:
+                run(schema_editor, f'DROP INDEX IF EXISTS "{name}"')
 
 
 class BriefLocks(Operation):

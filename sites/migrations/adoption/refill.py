@@ -127,7 +127,8 @@ def refill_columns(apps, schema_editor) -> None:
     fields = {field.name for field in sites.model._meta.get_fields()}
     knows = "last_completed_at" in fields
     finished = F("last_completed_at" if knows else "updated_at")
-    empty = Q(current_stage="completed", last_error_stage="fetch", deploy_total=0)
+    # Nothing to show, or nothing but what could not be read.
+    empty = Q(current_stage="completed", last_error_stage__in=["fetch", "ocr"], deploy_total=0)
     extracted = Q(current_stage__in=["deploy", "completed"], extraction_total__gt=0)
     waiting = Q(current_stage__in=["fetch", "ocr", "compilation", "extraction"])
     deployed = ~empty if knows else Q(current_stage="completed") & ~empty
