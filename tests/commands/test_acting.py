@@ -88,7 +88,7 @@ def test_failures_are_chosen_by_the_dates_of_their_meetings(manage, ended):
 # ---- confirm_end --------------------------------------------------------------------------------------
 
 
-def test_a_confirmed_end_is_not_stuck_and_holds_up_nothing(manage, make_site, run_jobs):
+def test_a_confirmed_end_is_not_stuck_and_holds_up_nothing(manage, make_site, trivial_jobs, run_jobs):
     make_site("alameda.ca", titles=["bad", "bad"])
     flow.start("alameda.ca")
     run_jobs()
