@@ -39,6 +39,7 @@ TOP = {
     "documents",
     "steps",
     "failures",
+    "failures_total",
     "errors",
     "stuck",
     "checks",
@@ -103,7 +104,9 @@ def test_the_json_is_stable(manage, ended):
         "total": 2,
         "by_kind": {"minutes": 2},
         "by_status": {"pending": 0, "processing": 0, "completed": 1, "failed": 1, "skipped": 0},
+        "dates": None,
     }
+    assert found["failures_total"] == 1
     ocr = found["steps"][1]
     assert (ocr["stage"], ocr["processed"], ocr["failed_terminal"], ocr["total"]) == ("ocr", 1, 1, 2)
     assert set(ocr["job_seconds"]) == {"median", "p95", "sample"}
@@ -128,6 +131,18 @@ def test_filters_by_site_stage_kind_and_meeting_date(manage, ended, make_site, m
     assert dated["steps"][0]["total"] == 1
     assert [step["stage"] for step in status(manage, "--stage", "ocr")["steps"]] == ["ocr"]
     assert status(manage, "--stage", "fetch")["failures"] == []
+
+
+def test_it_says_which_meetings_it_covers_and_how_many_failures_it_leaves_out(manage, ended):
+    Document.objects.filter(title="ok").update(meeting_date="2025-01-02")
+    Document.objects.filter(title="bad").update(meeting_date="2025-02-10")
+
+    out = manage("pipeline_status").out
+
+    assert "2025-01-02 to 2025-02-10, 40 days" in out
+    assert "Recent failures (showing 1 of 1)" in out
+    dates = status(manage)["documents"]["dates"]
+    assert dates == {"first": "2025-01-02", "last": "2025-02-10", "days": 40}
 
 
 def test_a_skipped_document_is_skipped_and_not_failed(manage, ended):
