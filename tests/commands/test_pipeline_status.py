@@ -100,11 +100,12 @@ def test_the_json_is_stable(manage, ended):
         "attention": 0,
         "in_pipeline": 1,
     }
+    day = Document.objects.earliest("pk").meeting_date.isoformat()
     assert found["documents"] == {
         "total": 2,
         "by_kind": {"minutes": 2},
         "by_status": {"pending": 0, "processing": 0, "completed": 1, "failed": 1, "skipped": 0},
-        "dates": None,
+        "dates": {"first": day, "last": day, "days": 1},
     }
     assert found["failures_total"] == 1
     ocr = found["steps"][1]
