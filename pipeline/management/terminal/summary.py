@@ -143,7 +143,7 @@ def _waiting(overview: Overview) -> Table:
 
 
 def _failures(overview: Overview) -> Table:
-    shown, total = len(overview.failures), max(overview.failures_total, len(overview.failures))
+    shown, total = len(overview.failures), max(overview.failure_count, len(overview.failures))
     table = grid(
         {"no_wrap": True},
         {"no_wrap": True, "style": "red"},
