@@ -137,6 +137,16 @@ DEPLOY_TARGETS = envlist("DEPLOY_TARGETS")
 # A deploy that would publish this much less than is published now (in percent) stops and asks a person.
 DEPLOY_MAX_SHRINK_PERCENT = envnumber("DEPLOY_MAX_SHRINK_PERCENT", 20)
 AFTER_DEPLOY_COMMAND = env("AFTER_DEPLOY_COMMAND")
+# What `prune` keeps: of each site so many runs, and all of so many days; history of so many days.
+KEEP_RUNS = envint("KEEP_RUNS", 20, 1)
+KEEP_RUN_DAYS = envint("KEEP_RUN_DAYS", 180, 1)
+KEEP_HISTORY_DAYS = envint("KEEP_HISTORY_DAYS", 90, 1)
+# How long a removed site or a document that was taken down can still be had back.
+KEEP_REMOVED_DAYS = envint("KEEP_REMOVED_DAYS", 30)
+# Files of versions that a newer one superseded. 0: for ever, as cities delete and replace theirs.
+KEEP_SUPERSEDED_DAYS = envint("KEEP_SUPERSEDED_DAYS", 0)
+# With STORAGE_URL: how much of it may lie in STORAGE_DIR. 0: no bound.
+STORAGE_CACHE_MB = envint("STORAGE_CACHE_MB", 0)
 WEBHOOK_ATTEMPTS = envint("WEBHOOK_ATTEMPTS", 6, 1)
 WEBHOOK_TIMEOUT_SECONDS = envnumber("WEBHOOK_TIMEOUT_SECONDS", 10, 0.1)
 MAX_ATTEMPTS = envint("MAX_ATTEMPTS", 3, 1)

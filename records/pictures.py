@@ -1,7 +1,6 @@
 """Pictures of pages, drawn when somebody looks, by a child process; kept on disk within a bound."""
 
 import fcntl
-import hashlib
 import os
 import threading
 import time
@@ -16,15 +15,14 @@ from django.utils.cache import patch_cache_control
 from django.utils.http import parse_etags
 
 from pipeline.errors import DocumentError
+from pipeline.work import pictures
 from pipeline.work.ocr.picture import draw_page
 from pipeline.work.ocr.process.parent import keep_warm
+from pipeline.work.pictures import WIDTHS
 from records.access import is_public
 from records.files import original_of
 from records.published import PublishedDocument
 
-# A page to read, and one to choose among others.
-READ, CHOOSE = 1200, 240
-WIDTHS = (READ, CHOOSE)
 SHARDS = 16
 # A day, not for ever: what is taken down must go from the caches of others, too.
 KEEP_SECONDS = 24 * 60 * 60
@@ -62,7 +60,7 @@ def picture_of(document: PublishedDocument, page: int, width: int) -> bytes | No
 def key_of(document: PublishedDocument, page: int, width: int) -> str:
     """The same file gives the same picture. Without a digest the document itself stands for its file."""
     content = document.sha256 or f"{document.site}/{document.id}"
-    return hashlib.blake2b(f"{content} {page} {width}".encode(), digest_size=16).hexdigest()
+    return pictures.key_of(content, page, width)
 
 
 def _with_headers(response: HttpResponse, etag: str) -> HttpResponse:
@@ -147,4 +145,4 @@ def make_room(shard: Path, most: int) -> None:
 
 
 def _path(key: str) -> Path:
-    return Path(settings.RECORDS_IMAGE_CACHE_DIR) / key[0] / f"{key}.webp"
+    return pictures.path_of(Path(settings.RECORDS_IMAGE_CACHE_DIR), key)

@@ -31,6 +31,14 @@ class Share(Protocol):
 
     def push(self, path: Path, to: Path | None = None, before: Before | None = None) -> None: ...
 
+    def remove(self, path: Path) -> None: ...
+
+    def remove_all(self, folder: Path) -> None: ...
+
+    def last_use(self, path: Path) -> int | None: ...
+
+    def evict(self, path: Path) -> int: ...
+
 
 class OneMachine:
     """The local folder is all there is."""
@@ -40,6 +48,16 @@ class OneMachine:
     def pull_all(self, folder: Path) -> None: ...
 
     def push(self, path: Path, to: Path | None = None, before: Before | None = None) -> None: ...
+
+    def remove(self, path: Path) -> None: ...
+
+    def remove_all(self, folder: Path) -> None: ...
+
+    def last_use(self, path: Path) -> int | None:
+        return None
+
+    def evict(self, path: Path) -> int:
+        return 0
 
 
 def share() -> Share:

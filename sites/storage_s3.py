@@ -1,8 +1,10 @@
 """Storage that machines share, on S3-compatible servers; a folder of page texts is one object."""
 
 import hashlib
+import os
 import shutil
 import tarfile
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -82,6 +84,41 @@ class S3Share:
         elif path.is_file():
             self._put(path, key, before)
 
+    def remove(self, path: Path) -> None:
+        """From what is shared; the copy here is the caller's."""
+        for key in (self._key(path), self._key(path) + FOLDER):
+            with _told(key):
+                self.client.delete_object(Bucket=self.bucket, Key=key)
+            self._memory(key).unlink(missing_ok=True)
+
+    def remove_all(self, folder: Path) -> None:
+        prefix = f"{self._key(folder)}/"
+        with _told(prefix):
+            pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=prefix)
+            for found in (found for page in pages for found in page.get("Contents", ())):
+                self.client.delete_object(Bucket=self.bucket, Key=found["Key"])
+                self._memory(found["Key"]).unlink(missing_ok=True)
+
+    def last_use(self, path: Path) -> int | None:
+        """In nanoseconds; None where this is no copy of one thing that is shared."""
+        memory = self._memory(self._key(path) + (FOLDER if path.is_dir() else ""))
+        return memory.stat().st_atime_ns if memory.is_file() else None
+
+    def evict(self, path: Path) -> int:
+        """Remove the copy here, if it is what is shared; how many bytes that freed."""
+        is_folder = path.is_dir()
+        key = self._key(path) + (FOLDER if is_folder else "")
+        memory = self._memory(key)
+        with _told(key):
+            if not memory.is_file() or memory.read_text() != self._tag_there(key):
+                return 0
+        if newest_in(path) > memory.stat().st_mtime_ns:  # changed here since, and not pushed yet
+            return 0
+        freed = size_of(path)
+        shutil.rmtree(path) if is_folder else path.unlink()
+        memory.unlink(missing_ok=True)
+        return freed
+
     def _put(self, path: Path, key: str, before: Before | None) -> None:
         with _told(key):
             if before is not None:
@@ -102,7 +139,10 @@ class S3Share:
             self.client.delete_object(Bucket=self.bucket, Key=beside)
 
     def _fetch(self, key: str, tag: str, path: Path) -> None:
-        if self._memory(key).is_file() and self._memory(key).read_text() == tag and path.exists():
+        memory = self._memory(key)
+        if memory.is_file() and memory.read_text() == tag and path.exists():
+            # Its last use. The time of change says when what is here was last what is shared.
+            os.utime(memory, ns=(time.time_ns(), memory.stat().st_mtime_ns))
             return
         part = self._scratch()
         try:
@@ -150,6 +190,16 @@ class S3Share:
 
     def _key(self, path: Path) -> str:
         return f"{self.prefix}{path.relative_to(self.root).as_posix()}"
+
+
+def size_of(path: Path) -> int:
+    files = [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]
+    return sum(file.stat().st_size for file in files)
+
+
+def newest_in(path: Path) -> int:
+    files = [path, *path.rglob("*")] if path.is_dir() else [path]
+    return max(file.stat().st_mtime_ns for file in files)
 
 
 def _unpack(packed: Path, folder: Path) -> None:

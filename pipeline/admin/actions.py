@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Count, QuerySet
 
 from pipeline.admin.confirm import Act
-from pipeline.models import DocumentState, Run, Status
-from pipeline.operations import decisions, interventions
+from pipeline.models import DocumentState, Publication, Run, Status
+from pipeline.operations import decisions, interventions, retiring
 from pipeline.operations.interventions import ActOutcome, Operator, for_each
 from pipeline.reports.wording import plural
 from pipeline.stages.decisions import TAKEN_DOWN
@@ -72,10 +73,35 @@ class SiteStanding:
     site: Site
     running: bool
     failed: bool
+    # "archived" or "removed", where a person made it so.
+    retired: str = ""
 
     @property
     def paused(self) -> bool:
         return self.site.paused_at is not None
+
+
+def _before_remove(chosen: QuerySet[Site]) -> Iterable[str]:
+    documents = Document.objects.filter(site__in=chosen.order_by().values("pk")).count()
+    running, published = _in_a_run(chosen), Publication.objects.filter(site__in=chosen.values("pk")).count()
+    if running:
+        yield f"{plural(running, 'run ends', 'runs end')} now."
+    yield (
+        f"Published records of {plural(published, 'site', 'sites')} go now: search, pages, feeds, API, "
+        "deployed databases and their earlier versions."
+    )
+    yield (
+        f"{plural(documents, 'document', 'documents')} with files, texts and history stay for "
+        f"{plural(settings.KEEP_REMOVED_DAYS, 'day', 'days')}, in which Restore brings all of it back. "
+        "Then `manage.py prune` deletes them for good. Back-ups keep what they hold until they are dropped."
+    )
+
+
+def _before_archive(chosen: QuerySet[Site]) -> Iterable[str]:
+    running = _in_a_run(chosen)
+    if running:
+        yield f"{plural(running, 'run ends', 'runs end')} now. What is processed stays so."
+    yield "Files and published records stay as they are, and readers keep reading."
 
 
 SITE_ACTS = (
@@ -132,7 +158,7 @@ SITE_ACTS = (
         "Resume",
         "It goes on: what was passed over is queued again.",
         _each_site(interventions.resume),
-        fits=lambda it: it.paused,
+        fits=lambda it: it.paused and not it.retired,
     ),
     Act(
         "restart",
@@ -151,6 +177,31 @@ SITE_ACTS = (
         _before_cancel,
         danger=True,
         fits=lambda it: it.running,
+    ),
+    Act(
+        "restore",
+        "Restore",
+        "An archived site can run again. A removed one, too, and a run publishes anew what readers lost.",
+        _each_site(retiring.restore),
+        fits=lambda it: bool(it.retired),
+    ),
+    Act(
+        "archive",
+        "Archive",
+        "No run begins any more, and nothing of it is lost. Restore takes it up again at any time.",
+        _each_site(retiring.archive),
+        _before_archive,
+        fits=lambda it: not it.retired,
+    ),
+    Act(
+        "remove",
+        "Remove",
+        "Readers lose the site now; after a while its files and rows are deleted, too.",
+        _each_site(retiring.remove),
+        _before_remove,
+        needs_reason=True,
+        danger=True,
+        fits=lambda it: it.retired != "removed",
     ),
 )
 

@@ -19,7 +19,7 @@ from pipeline.admin import actions, add_site, html, scheduling
 from pipeline.admin.base import SearchedBySite, TitledAdmin
 from pipeline.admin.confirm import Act, ActingAdmin
 from pipeline.admin.html import site_link
-from pipeline.models import DocumentState, Run
+from pipeline.models import DocumentState, Retirement, Run
 from pipeline.reports.site import report_on
 from pipeline.reports.sites import failed_sites
 from sites.models import Site, Source
@@ -136,6 +136,11 @@ class SiteAdmin(ActingAdmin):
         return actions.SiteStanding(
             obj,
             running=Run.objects.running().filter(site=obj).exists(),
+            retired=Retirement.objects.active()
+            .filter(subdomain=obj.pk)
+            .values_list("what", flat=True)
+            .first()
+            or "",
             failed=DocumentState.objects.failed().filter(site=obj, pipeline__in=WORK_STAGES).exists(),
         )
 

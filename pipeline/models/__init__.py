@@ -1,7 +1,7 @@
 """Runs, the ledger, decisions, schedules, alarms, webhooks. Migrations name this path: it does not move."""
 
 from pipeline.models.alarms import Alarm, AlarmKind, Channel, Notice, Notification, all_kinds
-from pipeline.models.decisions import Correction, Decision, Intervention, Takedown
+from pipeline.models.decisions import Correction, Decision, Intervention, Retirement, Takedown
 from pipeline.models.history import Adoption, Publication
 from pipeline.models.ledger import LEFT_OUT, WITHOUT_TEXT, DocumentState, Status
 from pipeline.models.runs import ReconcileRun, Run, RunStage
@@ -24,6 +24,7 @@ __all__ = [
     "Notification",
     "Publication",
     "ReconcileRun",
+    "Retirement",
     "Rhythm",
     "Run",
     "RunStage",

@@ -6,6 +6,15 @@ from django.db.models import Q
 from sites.models import Document, Kind, Site, Source
 
 
+class RetirementQuerySet(models.QuerySet["Retirement"]):
+    def active(self) -> "RetirementQuerySet":
+        return self.filter(lifted_at=None, purged_at=None)
+
+    def removed(self) -> "RetirementQuerySet":
+        """Out of sight of readers, and not deleted yet."""
+        return self.active().filter(what=Retirement.What.REMOVED)
+
+
 class Intervention(models.Model):
     """Something a person did by hand: to what, why, and who."""
 
@@ -47,6 +56,48 @@ class Decision(models.Model):
         abstract = True
 
 
+class Retirement(models.Model):
+    """A site that a person archived or removed. It outlives the site, so it has its name and no key of it."""
+
+    class What(models.TextChoices):
+        ARCHIVED = "archived"
+        REMOVED = "removed"
+
+    subdomain = models.CharField(db_comment="the site, which may be gone for good")
+    what = models.CharField(max_length=10, choices=What)
+    reason = models.TextField(blank=True, default="", db_default="")
+    by = models.CharField(max_length=150, blank=True, default="", db_default="")
+    at = models.DateTimeField(auto_now_add=True)
+    lifted_at = models.DateTimeField(null=True, blank=True)
+    lifted_by = models.CharField(max_length=150, blank=True, default="", db_default="")
+    purged_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        db_comment="when files and rows were deleted: from then on there is no way back",
+    )
+    details = models.JSONField(
+        default=dict, blank=True, db_comment="what was deleted, and what is left to do"
+    )
+
+    objects = RetirementQuerySet.as_manager()
+
+    class Meta:
+        db_table = "retirements"
+        db_table_comment = "Sites that were archived or removed, and why"
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(condition=Q(what__in=["archived", "removed"]), name="ck_retirements_what"),
+            models.UniqueConstraint(
+                fields=["subdomain"],
+                condition=Q(lifted_at=None, purged_at=None),
+                name="uix_retirements_active",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.subdomain}: {self.what} by {self.by or 'unknown'}"
+
+
 class Correction(Decision):
     """What the source says of a document and is not so. Null: that is as the source says."""
 
@@ -72,6 +123,9 @@ class Takedown(Decision):
     at = models.DateTimeField(auto_now_add=True)
     lifted_at = models.DateTimeField(null=True, blank=True)
     lifted_by = models.CharField(max_length=150, blank=True, default="", db_default="")
+    purged_at = models.DateTimeField(
+        null=True, blank=True, db_comment="when its files and texts were deleted from storage"
+    )
 
     class Meta:
         db_table = "takedowns"

@@ -14,7 +14,7 @@ from django.utils import timezone
 from pipeline import dispatch, flow
 from pipeline.errors import Fenced
 from pipeline.flow import Refused
-from pipeline.models import LEFT_OUT, DocumentState, Intervention, Run, Status
+from pipeline.models import LEFT_OUT, DocumentState, Intervention, Retirement, Run, Status
 from pipeline.queue import inspection, sending
 from pipeline.reconcile import find, lock
 from pipeline.reconcile.find import Suspect
@@ -130,6 +130,9 @@ def pause(site_id: str, operator: Operator) -> None:
 
 
 def resume(site_id: str, operator: Operator) -> None:
+    active = Retirement.objects.active().filter(subdomain=site_id).first()
+    if active is not None:
+        raise Refused(f"{site_id} is {active.what}; `manage.py restore_site {site_id}` takes it up again")
     with transaction.atomic():
         record(flow.find_site(site_id), "resume", operator)
         flow.resume(site_id)

@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from django.conf import settings
 
-from pipeline.models import Run
+from pipeline.models import Retirement, Run
 from pipeline.stages import publications
 from pipeline.stages.compilation import site_info
 from pipeline.stages.decisions import taken_down_documents
@@ -92,6 +92,8 @@ def deploy_site(
         published = deploy.publish(release, target_urls(), before)
         # Taken down while this was being published: whoever did it found the version before.
         withdraw(site_id, taken_down_ids(site_id) - gone)
+        if Retirement.objects.removed().filter(subdomain=site_id).exists():
+            withdraw_site(site_id)
         hooks = deploy.run_hooks(settings.AFTER_DEPLOY_COMMAND, release, published)
     finally:
         output.unlink(missing_ok=True)
@@ -110,6 +112,17 @@ def withdraw(site_id: str, document_ids: Collection[str]) -> None:
     for _, target in targets():
         if isinstance(target, Withdrawing):
             target.withdraw(site_id, document_ids)
+
+
+def withdraw_site(site_id: str) -> list[str]:
+    """Take a whole site from readers; what a target cannot take back is named."""
+    beyond = []
+    for url, target in targets():
+        if isinstance(target, Withdrawing):
+            target.withdraw_site(site_id)
+        else:
+            beyond.append(url)
+    return beyond
 
 
 def target_urls() -> list[str]:

@@ -11,6 +11,7 @@ from sites.models import Site
 # The least that each can be called with.
 COMMANDS = {
     "add_site": ("http://127.0.0.1:1/",),
+    "archive_site": ("alameda.ca",),
     "backup": ("backups",),
     "build_full_db": (),
     "cancel_run": ("alameda.ca",),
@@ -23,6 +24,9 @@ COMMANDS = {
     "adopt_sites": (),
     "pause_site": ("alameda.ca",),
     "pipeline_status": (),
+    "prune": (),
+    "remove_site": ("alameda.ca",),
+    "restore_site": ("alameda.ca",),
     "read_again": ("--site", "alameda.ca"),
     "reconcile": (),
     "restore": ("backups", "--replace"),

@@ -8,6 +8,8 @@ from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
 from pipeline.management.terminal.base import COULD_NOT, OperatorCommand
+from pipeline.models import Retirement, Takedown
+from pipeline.stages.deploy import taken_down_ids
 from pipeline.work.database.full import Built, build_full_database
 from sites.models import Site
 from sites.storage import SiteFiles
@@ -37,10 +39,12 @@ that was there is as it was.
         return f"{output}: {built.pages} pages of {built.sites} sites in {built.seconds:.1f} s"
 
     def _build(self, output: Path) -> Built:
-        sites = Site.objects.order_by("pk").values_list("pk", flat=True).iterator()
+        removed = Retirement.objects.removed().values("subdomain")
+        sites = list(Site.objects.exclude(pk__in=removed).order_by("pk").values_list("pk", flat=True))
+        databases = ((site_id, SiteFiles.of(site_id).database) for site_id in sites)
+        taken_down = Takedown.objects.filter(lifted_at=None).values_list("site_id", flat=True).distinct()
+        left_out = (document for site_id in taken_down for document in taken_down_ids(site_id))
         try:
-            return build_full_database(
-                output, ((site_id, SiteFiles.of(site_id).database) for site_id in sites)
-            )
+            return build_full_database(output, databases, left_out)
         except (OSError, sqlite3.Error) as error:
             raise CommandError(f"{output} cannot be built: {error}", returncode=COULD_NOT) from error

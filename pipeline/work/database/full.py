@@ -22,8 +22,13 @@ class Built:
     seconds: float
 
 
-def build_full_database(output: Path, databases: Iterable[tuple[str, Path]]) -> Built:
-    """Every site's rows, with a column that says whose they are; sites not compiled yet are left out."""
+def build_full_database(
+    output: Path, databases: Iterable[tuple[str, Path]], left_out: Iterable[str] = ()
+) -> Built:
+    """Every site's rows, with a column that says whose they are; sites not compiled yet are left out.
+
+    `left_out`: documents that nobody may read, by their ids.
+    """
     started = time.monotonic()
     sites, skipped = 0, []
     with replacing(output) as building:
@@ -37,6 +42,7 @@ def build_full_database(output: Path, databases: Iterable[tuple[str, Path]]) -> 
                     sites += 1
                 else:
                     skipped.append(subdomain)
+            _leave_out(connection, left_out)
             _finish(connection)
             pages = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
     return Built(sites, pages, tuple(skipped), time.monotonic() - started)
@@ -54,6 +60,15 @@ def _add_site(connection: sqlite3.Connection, subdomain: str, database: Path) ->
     connection.execute("COMMIT")
     connection.execute("DETACH one")
     connection.execute("BEGIN")
+
+
+def _leave_out(connection: sqlite3.Connection, ids: Iterable[str]) -> None:
+    """Before the index is made, so that no word of them is in it either."""
+    connection.execute("PRAGMA secure_delete = ON")
+    for document in ids:
+        for table in (*NAMES, "pages"):
+            connection.execute(f"DELETE FROM {table} WHERE document_id = ?", (document,))  # noqa: S608
+        connection.execute("DELETE FROM documents WHERE id = ?", (document,))
 
 
 def _finish(connection: sqlite3.Connection) -> None:

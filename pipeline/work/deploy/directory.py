@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from pipeline.work.deploy import releases
+from pipeline.work.deploy import catalogue, releases
 from pipeline.work.deploy.releases import Published, Release
-from pipeline.work.deploy.withdrawal import digest_without, documents_in, withdraw_documents
+from pipeline.work.deploy.withdrawal import documents_in, version_without, withdraw_documents
 from pipeline.work.files import replacing, write_text
 
 VERSIONS = ".versions"
@@ -72,8 +72,7 @@ class DirectoryTarget:
             kept.with_suffix(".json").unlink(missing_ok=True)
 
     def _serve_without(self, site: str, version: str, document_ids: Collection[str]) -> None:
-        stamp, _, digest = version.rpartition("-")
-        fresh = self.kept(site, f"{stamp}-{digest_without(digest, document_ids)[:12]}")
+        fresh = self.kept(site, version_without(version, document_ids))
         about = _read_json(self.kept(site, version).with_suffix(".json"))
         write_text(fresh.with_suffix(".json"), json.dumps(about, ensure_ascii=False))
         with replacing(fresh) as building:
@@ -90,7 +89,7 @@ class DirectoryTarget:
             beside = self.root / f".{uuid.uuid4().hex[:12]}.link"
             beside.symlink_to(Path(VERSIONS, site, f"{version}.db"))
             beside.replace(self._link(site))
-        self._write_metadata()
+        self._describe(site)
         return Published(str(self._link(site)), version, previous, changed=previous != version)
 
     @contextmanager
@@ -103,10 +102,19 @@ class DirectoryTarget:
                 leftover.unlink()
             yield
 
-    def _write_metadata(self) -> None:
-        databases = {link.stem: _read_json(link.resolve().with_suffix(".json")) for link in self._links()}
-        about = {"title": "Public records", "databases": databases}
-        write_text(self.root / "metadata.json", json.dumps(about, ensure_ascii=False, indent=1))
+    def _describe(self, site: str) -> None:
+        link = self._link(site)
+        about = _about(link) if link.is_symlink() else None
+        catalogue.describe(
+            self.root, site, about, lambda: ((each.stem, _about(each)) for each in self._links())
+        )
+
+    def withdraw_site(self, site: str) -> None:
+        """Nothing of the site is served or kept."""
+        with self._alone():
+            self._link(site).unlink(missing_ok=True)
+            self._describe(site)
+            shutil.rmtree(self.root / VERSIONS / site, ignore_errors=True)
 
     def _links(self) -> list[Path]:
         return sorted(path for path in self.root.glob("[!.]*.db") if path.is_symlink())
@@ -121,6 +129,10 @@ class DirectoryTarget:
         for version in releases.to_prune(self.versions(site), self.current(site), self.keep):
             self.kept(site, version).unlink(missing_ok=True)
             self.kept(site, version).with_suffix(".json").unlink(missing_ok=True)
+
+
+def _about(link: Path) -> Any:
+    return _read_json(link.resolve().with_suffix(".json"))
 
 
 def _read_json(path: Path) -> Any:

@@ -1,9 +1,11 @@
 """Publishes to S3-compatible storage: each version under its own key, the served one copied in one step."""
 
 import json
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,6 +16,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from pipeline.errors import TargetError
 from pipeline.work.deploy import releases
 from pipeline.work.deploy.releases import Published, Release
+from pipeline.work.deploy.withdrawal import documents_in, version_without, withdraw_documents
 
 CONTENT_TYPE = "application/vnd.sqlite3"
 # A server that hangs must not hold a worker for longer than this; it is asked again later.
@@ -77,6 +80,35 @@ class S3Target:
                 # The object changes as a whole or not at all, even when it is copied in parts.
                 self.client.copy({"Bucket": self.bucket, "Key": kept}, self.bucket, served)
         return Published(f"s3://{self.bucket}/{served}", version, previous, changed=previous != version)
+
+    def withdraw(self, site: str, document_ids: Collection[str]) -> None:
+        """Serve the current version without these, and keep no version that holds one of them."""
+        current = self.current(site)
+        for version in self.versions(site):
+            with tempfile.TemporaryDirectory() as folder, _as_source_errors(self._kept(site, version)):
+                copy = Path(folder) / "copy.db"
+                self.client.download_file(self.bucket, self._kept(site, version), str(copy))
+                if not documents_in(copy, document_ids):
+                    continue
+                if version == current:
+                    self._serve_without(site, version, copy, document_ids)
+                self.client.delete_object(Bucket=self.bucket, Key=self._kept(site, version))
+
+    def _serve_without(self, site: str, version: str, copy: Path, document_ids: Collection[str]) -> None:
+        withdraw_documents(copy, document_ids)
+        fresh = version_without(version, document_ids)
+        extra = {"ContentType": CONTENT_TYPE, "Metadata": {"version": fresh}}
+        self.client.upload_file(str(copy), self.bucket, self._kept(site, fresh), ExtraArgs=extra)
+        # A deploy that came meanwhile has left them out itself.
+        if self.current(site) == version:
+            self.switch(site, fresh)
+
+    def withdraw_site(self, site: str) -> None:
+        """Nothing of the site is served or kept."""
+        with _as_source_errors(self._served(site)):
+            gone = [self._served(site), f"{self.prefix}{site}/metadata.json"]
+            for key in (*gone, *(self._kept(site, version) for version in self.versions(site))):
+                self.client.delete_object(Bucket=self.bucket, Key=key)
 
     def _version_at(self, key: str) -> str | None:
         try:

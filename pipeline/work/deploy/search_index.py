@@ -54,6 +54,10 @@ class SearchIndexTarget:
             for document_id in document_ids:
                 writing.remove_document(self.root, site, document_id)
 
+    def withdraw_site(self, site: str) -> None:
+        with _as_source_errors(self.root):
+            writing.remove_site(self.root, site)
+
     def _sync(self, site: str, version: str, database: Path, previous: str | None) -> Published:
         with _as_source_errors(self.root):
             writing.sync_site(self.root, site, version, database)

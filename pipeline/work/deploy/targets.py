@@ -39,6 +39,8 @@ class Withdrawing(Protocol):
 
     def withdraw(self, site: str, document_ids: Collection[str]) -> None: ...
 
+    def withdraw_site(self, site: str) -> None: ...
+
 
 @cache
 def offered() -> dict[str, Callable[[], Callable[[str], Target]]]:

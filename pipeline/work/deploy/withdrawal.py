@@ -54,3 +54,8 @@ def digest_without(digest: str, left_out: Collection[str]) -> str:
     if not left_out:
         return digest
     return hashlib.sha256(" ".join((digest, *sorted(left_out))).encode()).hexdigest()
+
+
+def version_without(version: str, left_out: Collection[str]) -> str:
+    stamp, _, digest = version.rpartition("-")
+    return f"{stamp}-{digest_without(digest, left_out)[:12]}"
