@@ -126,6 +126,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
         *("pipeline.dispatch", "pipeline.flow", "pipeline.reconcile", "pipeline.schedule", "pipeline.stages"),
     ),
     "pipeline.operations": (
+        "pipeline.redaction",
         *(
             "sites",
             "pipeline.errors",
