@@ -15,7 +15,7 @@ from django.db.models import F, QuerySet, Window
 from django.db.models.functions import RowNumber
 from django.utils import timezone
 
-from pipeline.models import Adoption, ReconcileRun, Run, WebhookDelivery
+from pipeline.models import Adoption, Alarm, Notification, ReconcileRun, Run, WebhookDelivery
 from pipeline.operations import purging, tidying
 from pipeline.state.pruning import forget_runs
 from sites.models import Site
@@ -78,6 +78,8 @@ Old = Callable[[datetime], QuerySet[Any]]
 def _tables() -> Iterator[tuple[str, str, Old]]:
     yield "reconcile", "passes of reconcile", _passes
     yield "deliveries", "webhook deliveries", _deliveries
+    yield "alarms", "alarms that are over", partial(_before, Alarm, "resolved_at")
+    yield "deliveries", "messages about alarms", _notifications
     yield "sessions", "sessions that are over", lambda now: Session.objects.filter(expire_date__lt=now)
     for model in (AccessAttempt, AccessFailureLog, AccessLog):
         yield "logins", f"{model._meta.verbose_name_plural}", partial(_before, model, "attempt_time")
@@ -100,6 +102,10 @@ def _passes(now: datetime) -> QuerySet[Any]:
 
 def _deliveries(now: datetime) -> QuerySet[Any]:
     return _before(WebhookDelivery, "created_at", now).exclude(status=WebhookDelivery.Status.PENDING)
+
+
+def _notifications(now: datetime) -> QuerySet[Any]:
+    return _before(Notification, "created_at", now).exclude(status=Notification.Status.PENDING)
 
 
 def _alerts(now: datetime) -> QuerySet[Any]:
