@@ -96,7 +96,7 @@ def _begin(sites: int, began: datetime) -> None:
             )
 
 
-def _one_week(told: dict[str, object], documents: int) -> None:
+def _one_week(told: dict[str, datetime | str], documents: int) -> None:
     with connection.cursor() as cursor:
         for statement in WEEKLY:
             said = statement.replace("{count}", str(documents)).replace("{{", "{").replace("}}", "}")

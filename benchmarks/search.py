@@ -22,6 +22,7 @@ from pipeline.work.index import generations, marking, searching, writing
 from pipeline.work.index.searching import Reader, Wanted
 from pipeline.work.ocr.picture import draw_page
 from pipeline.work.ocr.process.parent import keep_warm, let_cool
+from pipeline.work.pictures import READ
 from records import pictures
 from records.published import Records, connected
 from tests import pdfs
@@ -230,7 +231,7 @@ def measure_pictures(root: Path) -> dict[str, float]:
         try:
             keep_warm()
             began = time.perf_counter()
-            pictures.keep("0", draw_page(file, 1, pictures.READ))
+            pictures.keep("0", draw_page(file, 1, READ))
             cold = time.perf_counter() - began
             first = [_draw(file, page) for page in range(2, 6)]
             cached = rounds(lambda: pictures.kept("2"), ROUNDS)
@@ -245,7 +246,7 @@ def measure_pictures(root: Path) -> dict[str, float]:
 
 def _draw(file: Path, page: int) -> float:
     began = time.perf_counter()
-    pictures.keep(str(page), draw_page(file, page, pictures.READ))
+    pictures.keep(str(page), draw_page(file, page, READ))
     return time.perf_counter() - began
 
 

@@ -13,6 +13,7 @@ from django.utils.text import Truncator
 from pipeline.work.index import marking
 from pipeline.work.index.question import Question, understand
 from pipeline.work.index.searching import Place
+from pipeline.work.pictures import READ
 from records import pictures, reading
 from records.files import original_of
 from records.following import links, marked, saving
@@ -107,7 +108,7 @@ def _picture(hit: Hit, question: Question) -> bytes | None:
     original = original_of(hit.document)
     if original is None:
         return None
-    picture = pictures.picture_of(hit.document, hit.page.number, pictures.READ)
+    picture = pictures.picture_of(hit.document, hit.page.number, READ)
     spans = marking.spans(question, hit.page.text)
     return marked.for_mail(picture, reading.boxes(spans, hit.page, original)) if picture else None
 

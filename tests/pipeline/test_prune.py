@@ -77,7 +77,7 @@ def test_history_goes_by_age_and_what_waits_stays(old_runs):
     for number in range(105):
         ReconcileRun.objects.create(started_at=years_ago(100 if number else 3))
     hook = Webhook.objects.create(url="https://example.org/hook")
-    run = Run.objects.order_by("pk").last()
+    run = Run.objects.latest("pk")
     for status in ("pending", "delivered"):
         event = "completed" if status == "pending" else "failed"
         WebhookDelivery.objects.create(
