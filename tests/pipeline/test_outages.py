@@ -8,6 +8,7 @@ import django_rq
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, connections, transaction
+from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import F
 from django.utils import timezone
 from rq.registry import StartedJobRegistry
@@ -432,6 +433,36 @@ def test_health_looks_at_storage_targets_engine_clock_and_migrations(settings, t
 
     found = levels()
     assert found["engine"] == found["storage"] == found["targets"] == health.Level.UNHEALTHY
+
+
+def test_health_says_that_a_clock_is_wrong(monkeypatch):
+    monkeypatch.setattr(clock, "skew", lambda: -120.0)
+
+    (found,) = [check for check in machine.checks() if check.name == "clock"]
+    assert found.level == health.Level.UNHEALTHY
+    assert "120 s behind that of Redis" in found.message
+
+
+DROPS = ["0004_drop_site_progress", "0005_drop_legacy_columns"]
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [
+        (["0003_sources_and_documents", *DROPS], "sites.0003_sources_and_documents"),
+        (DROPS, "every migration is applied"),  # they wait for a person
+    ],
+)
+def test_health_says_which_migrations_are_not_applied(missing, said):
+    recorder = MigrationRecorder(connection)
+    for name in missing:
+        recorder.record_unapplied("sites", name)
+    try:
+        (found,) = [check for check in machine.checks() if check.name == "migrations"]
+    finally:
+        for name in missing:
+            recorder.record_applied("sites", name)
+    assert said in found.message
 
 
 def test_the_command_health_says_what_the_machine_lacks(settings, tmp_path, capsys):
