@@ -118,7 +118,15 @@ RQ_QUEUES = {
         "webhooks": "webhooks",
     }.items()
 }
-RQ = {"WORKER_CLASS": "pipeline.workers.worker.PipelineWorker"}
+# A worker's process stays for job after job, and is replaced after so many; or it is forked for each.
+WORKER_STAYS = envbool("WORKER_STAYS", True)
+WORKER_MAX_JOBS = envint("WORKER_MAX_JOBS", 500, 1)
+WORKER_MAX_MB = envint("WORKER_MAX_MB", 512, 64)
+RQ = {
+    "WORKER_CLASS": "pipeline.workers.staying.StayingWorker"
+    if WORKER_STAYS
+    else "pipeline.workers.worker.PipelineWorker"
+}
 # Functions beside Clerk's own that workers may run: `package.module.function`, or `package.module.*`.
 QUEUE_FUNCTIONS = envlist("QUEUE_FUNCTIONS")
 # The queue pages are mounted by clerk_project/urls.py, behind a permission; these would only ask for staff.

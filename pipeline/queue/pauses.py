@@ -6,9 +6,10 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-import django_rq
 import structlog
 from redis.exceptions import RedisError
+
+from pipeline.queue import connection
 
 log = structlog.get_logger()
 
@@ -93,4 +94,4 @@ def _read(place: str, value: bytes | None) -> Pause | None:
 
 
 def _redis() -> Any:
-    return django_rq.get_connection("high")
+    return connection.redis()

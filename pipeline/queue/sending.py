@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-import django_rq
 import structlog
 from django.conf import settings
 from django.utils import timezone
 from redis.exceptions import RedisError
 from rq import Queue, Retry
 
+from pipeline.queue import connection
 from pipeline.redaction import redact
 
 log = structlog.get_logger()
@@ -61,7 +61,7 @@ def job_id(queue: str, row_id: int, run_id: int | None, seq: int) -> str:
 def check() -> None:
     """A write: a replica, or a Redis whose disk is full, answers every question and takes no job."""
     try:
-        django_rq.get_connection(COORDINATOR_QUEUE).set("clerk:probe", 1, ex=60)
+        connection.redis().set("clerk:probe", 1, ex=60)
     except RedisError as error:
         raise QueueUnavailable(
             redact(f"Redis at {settings.REDIS_URL} does not answer or refuses writes ({error}).")
@@ -79,7 +79,7 @@ def send(tickets: Iterable[Ticket]) -> bool:
         by_place.setdefault((ticket.queue, ticket.front), []).append(ticket)
     try:
         for (name, front), some in by_place.items():
-            _send(django_rq.get_queue(name), some, front)
+            _send(connection.queue(name), some, front)
     except RedisError as error:
         log.warning("queue unreachable; reconcile will send these jobs", error=str(error))
         return False
@@ -114,7 +114,7 @@ def send_later(ticket: Ticket, at: datetime) -> bool:
     if at <= timezone.now():
         return send([ticket])
     try:
-        django_rq.get_queue(ticket.queue).enqueue_at(
+        connection.queue(ticket.queue).enqueue_at(
             at,
             ticket.function,
             *ticket.arguments,
@@ -138,7 +138,7 @@ def coordinator_job_id(run_id: int, seq: int) -> str:
 def send_coordinator(site_id: str, run_id: int, seq: int) -> bool:
     """False when Redis would not take it; reconcile sends it then."""
     try:
-        django_rq.get_queue(COORDINATOR_QUEUE).enqueue_call(
+        connection.queue(COORDINATOR_QUEUE).enqueue_call(
             COORDINATOR_JOB,
             args=(site_id, run_id, seq),
             job_id=coordinator_job_id(run_id, seq),

@@ -39,6 +39,11 @@ def die_with_parent(signal_number: int, parent: int) -> None:
             os.kill(os.getpid(), signal_number)
 
 
+def be_killed_with(worker: int) -> None:
+    """A job that outlives its worker could run beside its own second attempt."""
+    die_with_parent(signal.SIGKILL, worker)
+
+
 class PipelineWorker(Worker):
     """Finds abandoned jobs within about a minute, where RQ takes up to eleven."""
 
@@ -108,8 +113,7 @@ class PipelineWorker(Worker):
         super().fork_work_horse(job, queue)
 
     def main_work_horse(self, job: Job, queue: Queue) -> None:
-        # A job that outlives its worker could run beside its own second attempt.
-        die_with_parent(signal.SIGKILL, self.pid or 0)
+        be_killed_with(self.pid or 0)
         super().main_work_horse(job, queue)
 
 

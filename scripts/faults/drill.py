@@ -10,7 +10,7 @@ from django.core.management import call_command
 
 from pipeline import flow
 from pipeline.models import DocumentState, Status
-from pipeline.workers.worker import PipelineWorker
+from pipeline.workers.staying import StayingWorker
 from sites.models import Site, Source
 from sites.stages import Stage
 from tests import trivial
@@ -32,7 +32,7 @@ class Drill:
         self.stand, self.plan = stand, plan
         self.crew = Crew(stand)
         real = plan.mode == REAL_TIME_DRILL
-        self.worker: type = PipelineWorker if real else HastyWorker
+        self.worker: type = StayingWorker if real else HastyWorker
         self.interval = CRON_SECONDS if real else RECONCILE_SECONDS
         self.rounds = 1 if real else 3
         self.last_pass = time.monotonic()

@@ -73,6 +73,8 @@ class Stand:
             "REDIS_URL": redis_url(self.folder),
             "STORAGE_DIR": str(self.folder / "storage"),
             "DEPLOY_DIR": str(self.folder / "deployed"),
+            "SEARCH_INDEX_DIR": str(self.folder / "index"),
+            "RECORDS_IMAGE_CACHE_DIR": str(self.folder / "images"),
             "SECRET_KEY": secrets.token_hex(),
             "DEBUG": "0",
             "RECONCILE_GRACE_SECONDS": str(self.grace),

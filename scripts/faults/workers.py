@@ -18,7 +18,7 @@ from pipeline.queue import sending
 from pipeline.state import ledger, runs
 from pipeline.state.attempt import Attempt, Outcome
 from pipeline.workers import supervisor
-from pipeline.workers.worker import PipelineWorker
+from pipeline.workers.staying import StayingWorker
 
 from . import outages
 from .diary import Diary
@@ -46,7 +46,7 @@ BOUNDARIES: tuple[tuple[ModuleType, str], ...] = (
 PLACES = [f"{when}-{module.__name__}.{name}" for module, name in BOUNDARIES for when in ("before", "after")]
 
 
-class HastyWorker(PipelineWorker):
+class HastyWorker(StayingWorker):
     """Notices within seconds what the product's notices within a minute and a half."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

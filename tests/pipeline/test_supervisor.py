@@ -165,7 +165,7 @@ def test_a_job_and_the_reader_kept_warm_for_it_do_not_outlive_their_killed_worke
     horse = psutil.Process(int((tmp_path / "begun").read_text()))
     warm = [
         child
-        for child in psutil.Process(horse.ppid()).children()
+        for child in psutil.Process(horse.ppid()).children(recursive=True)
         if "pipeline.work.ocr.process.warm" in child.cmdline()
     ]
     assert len(warm) == 1
