@@ -11,7 +11,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from pipeline.admin import actions, correct, html
+from pipeline.admin import actions, correct, html, read_again
 from pipeline.admin.base import ReadOnly, SearchedBySite
 from pipeline.admin.confirm import ActingAdmin
 from pipeline.admin.html import site_link
@@ -86,11 +86,20 @@ class DocumentAdmin(ReadOnly, SearchedBySite, ActingAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.correct_view)
-        return [path("<int:pk>/correct/", view, name="sites_document_correct"), *super().get_urls()]
+        again = self.admin_site.admin_view(self.read_again_view)
+        return [
+            path("<int:pk>/correct/", view, name="sites_document_correct"),
+            path("<int:pk>/read-again/", again, name="sites_document_read_again"),
+            *super().get_urls(),
+        ]
 
     def correct_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         document = get_object_or_404(Document.objects.select_related("site"), pk=pk)
         return correct.page(request, document, self.admin_site.each_context(request))
+
+    def read_again_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        document = get_object_or_404(Document.objects.select_related("site", "source"), pk=pk)
+        return read_again.page(request, document, self.admin_site.each_context(request))
 
     @admin.display(description="reader")
     def reader(self, document: Document) -> SafeString:

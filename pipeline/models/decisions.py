@@ -104,6 +104,13 @@ class Correction(Decision):
     meeting_date = models.DateField(null=True, blank=True)
     body = models.TextField(null=True, blank=True)
     kind = models.CharField(max_length=10, choices=Kind, null=True, blank=True)
+    by_ocr = models.BooleanField(
+        default=False, db_default=False, db_comment="the file's own text is no good: every page is recognised"
+    )
+    dpi = models.PositiveIntegerField(
+        default=0, db_default=0, db_comment="drawn so finely for OCR; 0: as usual"
+    )
+    languages = models.CharField(max_length=50, blank=True, default="", db_default="")
     at = models.DateTimeField(auto_now=True)
 
     class Meta:

@@ -13,7 +13,7 @@ from pipeline.flow import Refused
 from pipeline.models import Correction, Intervention, Run, Takedown
 from pipeline.operations.interventions import Operator, leave_out, record
 from pipeline.queue import sending
-from pipeline.stages.decisions import TAKEN_DOWN, about
+from pipeline.stages.decisions import TAKEN_DOWN, HowRead, about, how_read
 from pipeline.stages.deploy import withdraw
 from pipeline.stages.documents import stable_id
 from pipeline.state import resets
@@ -102,6 +102,29 @@ def _queue_answers() -> bool:
     except sending.QueueUnavailable:
         return False
     return True
+
+
+# ---- Reading again ------------------------------------------------------------------------------------
+
+
+def read_again(document_id: int, operator: Operator, wanted: HowRead) -> Decided:
+    """Have a document read otherwise, now and whenever it is read: its text and its facts are made anew."""
+    with transaction.atomic():
+        document = Document.objects.select_related("site", "source").get(pk=document_id)
+        before = how_read(document)
+        if before == wanted:
+            raise Refused(f"{document}: it was read so already")
+        note = record(document.site, "read so", operator, document, before=vars(before), after=vars(wanted))
+        _keep(document, operator, vars(wanted))
+        again = [
+            each.pk for each in versions(document) if each.superseded_at is None and not each.skip_reason
+        ]
+        run = _show(document, note, operator, again, [Stage.OCR, Stage.EXTRACTION])
+        if run is None:
+            raise Refused(
+                f"{document.site_id} cannot begin a run now: it is in one, paused, or Redis is away"
+            )
+        return Decided(document, run)
 
 
 # ---- Takedowns ----------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """What people decided about documents, where the stages must heed it: corrections and takedowns."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import Q
@@ -36,6 +36,20 @@ def corrected(source: Source, refs: Iterable[DocRef]) -> list[DocRef]:
 def values_of(correction: Correction) -> dict[str, Any]:
     told = {"date": correction.meeting_date, "body": correction.body, "kind": correction.kind}
     return {name: value for name, value in told.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class HowRead:
+    """How a person wants a document read; what is not told is as for every other."""
+
+    by_ocr: bool = False
+    dpi: int = 0
+    languages: str = ""
+
+
+def how_read(document: Document) -> HowRead:
+    known = Correction.objects.filter(about(document)).first()
+    return HowRead(known.by_ocr, known.dpi, known.languages) if known else HowRead()
 
 
 def taken_down(source: Source) -> dict[str, str]:

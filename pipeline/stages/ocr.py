@@ -2,10 +2,12 @@
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 
 from django.conf import settings
 
 from pipeline.errors import PipelineError
+from pipeline.stages.decisions import HowRead, how_read
 from pipeline.stages.documents import document_of
 from pipeline.stages.shared_files import shared
 from pipeline.state.attempt import Attempt, Finished
@@ -22,11 +24,12 @@ def run(attempt: Attempt) -> Finished:
     file, text_dir = files.file(document.path), files.text_dir(document.path)
     with shared() as storage:
         storage.pull(file)
+    wanted = how_read(document)
     read = ocr.read_document(
         file,
         text_dir,
-        languages=document.site.languages or "eng",
-        options=ocr_options(),
+        languages=languages_of(document, wanted),
+        options=options_for(wanted),
         on_page=attempt.progress,
     )
     attempt.check()
@@ -69,11 +72,22 @@ def read_again(document: Document, engine: str, below: float) -> Again | None:
     with shared() as storage:
         storage.pull(file)
     again = ocr.read_again(
-        file, text_dir, pages, languages=document.site.languages or "eng", options=ocr_options(engine)
+        file, text_dir, pages, languages=languages_of(document), options=ocr_options(engine)
     )
     with shared() as storage:
         storage.push(text_dir)
     return again
+
+
+def languages_of(document: Document, wanted: HowRead | None = None) -> str:
+    wanted = wanted or how_read(document)
+    return wanted.languages or document.site.languages or "eng"
+
+
+def options_for(wanted: HowRead) -> ocr.OcrOptions:
+    """The settings, and over them what a person asked for."""
+    options = replace(ocr_options(), ignore_text=wanted.by_ocr)
+    return replace(options, dpi=wanted.dpi, careful_dpi=wanted.dpi) if wanted.dpi else options
 
 
 def ocr_options(engine: str = "") -> ocr.OcrOptions:

@@ -60,18 +60,18 @@ def add_document(db) -> Callable[..., Document]:
         told |= {"path": f"pdfs/Council/{name}-{values.get('version', 1)}.pdf"} | values
         document = Document(site=site, external_id=name, meeting="Council", pages=len(pages), **told)
         document.save()
-        read(document)
+        passed(document, "ocr")
         write_pages(document, pages, method)
         return document
 
     return add
 
 
-def read(document: Document) -> None:
+def passed(document: Document, stage: str) -> None:
     now = timezone.now()
     DocumentState.objects.update_or_create(
         document=document,
-        pipeline="ocr",
+        pipeline=stage,
         defaults={
             "site": document.site,
             "status": Status.PROCESSED,

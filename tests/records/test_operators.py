@@ -1,13 +1,18 @@
 """The operator's side: from the admin to the records and back, corrections, takedowns, notes, tokens."""
 
 import re
+import shutil
 
 import pytest
 
 from pipeline.models import Correction, Takedown
 from pipeline.stages.documents import stable_id
+from pipeline.work.ocr import read_document
 from records.models import ApiToken, Note
 from sites.models import Document
+from sites.storage import SiteFiles
+from tests import pdfs
+from tests.records.conftest import passed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -139,3 +144,36 @@ def test_an_operator_issues_a_token_whose_secret_is_shown_once(client, as_, town
     assert secret[0] not in operator.get("/admin/records/apitoken/").content.decode()
     operator.post(f"/admin/records/apitoken/{token.pk}/act/revoke/", {"confirmed": "1"})
     assert client.get("/api/v1/sites/bend.or", headers=headers).status_code == 401
+
+
+def test_an_operator_has_a_document_read_again_by_ocr_and_readers_get_the_new_text(
+    as_, minutes, published, run_jobs, client
+):
+    file = SiteFiles.of(minutes.site_id).file(minutes.path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(
+        pdfs.digital([["The council met on Main Street and adopted the budget."], ["Roll call"]])
+    )
+    folder = SiteFiles.of(minutes.site_id).text_dir(minutes.path)
+    shutil.rmtree(folder)
+    assert read_document(file, folder).methods == {"text": 2}
+    for document in Document.objects.filter(site=minutes.site):
+        passed(document, "fetch")
+    address = admin_of(minutes, "read-again/")
+    wanted = {"by_ocr": "on", "dpi": "200", "languages": "", "reason": "its letters are mixed up"}
+
+    assert as_("viewer").post(address, wanted).status_code == 403
+    operator = as_("operator")
+    assert "no such" not in operator.get(address).content.decode()
+    assert "joined by +" in operator.post(address, wanted | {"languages": "a b"}).content.decode()
+    assert not Correction.objects.exists()
+    answer = operator.post(address, wanted, follow=True)
+    assert "It is being read again" in answer.content.decode()
+    run_jobs()
+
+    page = client.get(f"{published}/1").content.decode()
+    assert "Read from a scan by OCR" in page
+    assert "adopted the budget" in page
+    assert "it was read so already" in operator.post(address, wanted).content.decode()
+    known = Correction.objects.get()
+    assert (known.by_ocr, known.dpi, known.meeting_date, known.by) == (True, 200, None, "operator")

@@ -43,7 +43,7 @@ def read_again(
     """Read these pages with the engine of the options; each is kept as it comes."""
     if not file.is_file():
         raise DocumentError(f"{file.name} is not there any more", code="missing_file")
-    files = files_of(file, text_dir, languages)
+    files = files_of(file, text_dir, languages, options)
     if not files.has_text_of(sha256=digest_of(file)):
         raise DocumentError(f"the text is not that of {file.name} as it is now", code="changed_file")
     reading = _ReadingAgain(file, files, languages, options, pages)

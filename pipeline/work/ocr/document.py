@@ -40,7 +40,7 @@ def read_document(
         raise DocumentError(
             f"{file.name} has {size // MIB} MiB, more than the {limit} allowed", code="too_large"
         )
-    files = files_of(file, text_dir, languages)
+    files = files_of(file, text_dir, languages, options)
     files.prepare()
     reading = DocumentReading(
         file, files, READERS[kind], languages, options, on_page, started + options.document_seconds
@@ -49,8 +49,8 @@ def read_document(
     return _sum_up(file, reading.pages.values(), reading.damage, time.monotonic() - started)
 
 
-def files_of(file: Path, text_dir: Path, languages: str) -> PageFiles:
-    return PageFiles(text_dir, {"sha256": digest_of(file), "languages": languages})
+def files_of(file: Path, text_dir: Path, languages: str, options: OcrOptions) -> PageFiles:
+    return PageFiles(text_dir, {"sha256": digest_of(file), "languages": languages} | options.asked)
 
 
 class DocumentReading:

@@ -29,6 +29,8 @@ class OcrOptions:
     squeeze: float = 0.85
     careful_dpi: int = 200
     doubtful: float = 82
+    # A person has seen that the file's own text is no good.
+    ignore_text: bool = False
     # Pages that the first engine is less sure of are read by the accurate one, too; 0: none.
     accurate_below: float = 0
     max_megapixels: float = 12
@@ -39,6 +41,13 @@ class OcrOptions:
     max_bytes: int = 500 * MIB
     # Pages that may be given up (hang, crash, too much memory) before the whole document is.
     max_failed_pages: int = 3
+
+    @property
+    def asked(self) -> dict[str, object]:
+        """What a person asked for: text that was read otherwise is not this text."""
+        usual = OcrOptions()
+        names = ("ignore_text", "dpi")
+        return {name: getattr(self, name) for name in names if getattr(self, name) != getattr(usual, name)}
 
     @property
     def address_space(self) -> int:

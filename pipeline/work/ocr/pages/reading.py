@@ -12,7 +12,7 @@ import pypdfium2
 from pipeline.errors import DocumentError
 from pipeline.work.ocr.engines import EngineSetup
 from pipeline.work.ocr.model import BLANK, DAMAGED, FAILED, OCR, SALAD, TEXT, PageText
-from pipeline.work.ocr.pages.deciding import decide
+from pipeline.work.ocr.pages.deciding import Decision, decide
 from pipeline.work.ocr.pages.hyphens import rejoined
 from pipeline.work.ocr.pages.judging import glued_share, is_word_salad, sanity, tidy, visible
 from pipeline.work.ocr.pages.looking import Looker
@@ -29,6 +29,7 @@ class Reader:
     def __init__(self, file: Path, setup: EngineSetup) -> None:
         self._file = file
         self._looker = Looker(setup)
+        self._ignore_text = setup.options.ignore_text
 
     def page(self, document: pypdfium2.PdfDocument, number: int) -> PageText:
         started = time.perf_counter()
@@ -48,6 +49,8 @@ class Reader:
     def _read(self, page: pypdfium2.PdfPage, number: int) -> PageText:
         layer, written = layer_of(page)
         decision = decide(layer)
+        if self._ignore_text and decision.method == TEXT:
+            decision = Decision(OCR, "asked_for")
         known = PageText(
             number, tidy(written.text), TEXT, decision.reason, rotation=written.turn, words=written.words
         )
