@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from pipeline import dispatch, webhooks, workload
 from pipeline.errors import Fenced
-from pipeline.models import DocumentState, Run, Status
+from pipeline.models import DocumentState, Run, Silence, SourceState, Status
 from pipeline.order import STEPS
 from pipeline.queue import sending
 from pipeline.state import UnknownSite, runs
@@ -229,7 +229,16 @@ def _how_it_went(site: Site) -> str:
     rows = DocumentState.objects.filter(site=site, run_id=site.run_id or 0)
     parts = {"failed": _by_stage(rows.failures()), "skipped": _by_stage(rows.left_out())}
     told = [f"{word}: {counts}" for word, counts in parts.items() if counts]
-    return "; ".join(["completed", *told])
+    return "; ".join([_with_silence(site), *told])
+
+
+def _with_silence(site: Site) -> str:
+    """A run that went through although a source may be missing things does not read as if all were well."""
+    states = SourceState.objects.filter(
+        source__site=site, source__enabled=True, state__in=Silence.amber()
+    ).select_related("source")
+    said = [f"{state.source.platform} source {state.get_state_display()}" for state in states]
+    return f"completed, but {', '.join(said)}" if said else "completed"
 
 
 def _by_stage(rows: QuerySet[DocumentState]) -> str:

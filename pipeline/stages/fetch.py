@@ -13,7 +13,7 @@ from django.conf import settings
 
 from pipeline.errors import PipelineError, StageError
 from pipeline.redaction import redact
-from pipeline.stages import documents
+from pipeline.stages import documents, silence
 from pipeline.stages.identity import learn_contents, path_for, settle
 from pipeline.stages.shared_files import shared
 from pipeline.state.attempt import Attempt, Finished
@@ -66,7 +66,15 @@ def run_listing(attempt: Attempt) -> Finished:
     _refuse_disabled(source)
     with open_client() as client:
         listing = list_source(source, client, attempt.token.hex)
-    return Finished(listing.facts(), lambda: documents.record_listing(source, listing))
+        diagnosis = "" if listing.refs else silence.diagnosis_of(source, client)
+
+    def record() -> list[Document]:
+        known = source.documents.count()
+        wanted = documents.record_listing(source, listing)
+        silence.record_listing(source, listing, source.documents.count() - known, diagnosis)
+        return wanted
+
+    return Finished(listing.facts(), record)
 
 
 def run_download(attempt: Attempt) -> Finished:
@@ -137,6 +145,7 @@ def _trouble_noted(source: Source, client: Client) -> Iterator[None]:
         if error.code in MOVED:
             warning = _complaint(source, client, warning)
         Source.objects.filter(pk=source.pk).update(warning=warning[:500])
+        silence.record_failure(source, error)
         raise
 
 
