@@ -222,6 +222,21 @@ _TABLE = (
         "Look at the receiver.",
     ),
     ("webhook_unreachable", "The receiver of a webhook did not answer.", Again.YES, "Look at the receiver."),
+    # ---- Alarms
+    (
+        "notify_address",
+        "The address of a channel is of no kind that is known.",
+        Again.NO,
+        "Look at docs/notifications.md, and correct the channel.",
+    ),
+    ("notify_refused", "A chat or push service did not take a message.", Again.YES, "Send a test."),
+    (
+        "mail_refused",
+        "The mail server did not take a message.",
+        Again.YES,
+        "Look at EMAIL_HOST.",
+    ),
+    ("ping_failed", "The watcher behind PING_URL did not answer.", Again.YES, "Look at PING_URL."),
 )
 CODES = {row[0]: ErrorCode(*row) for row in _TABLE}
 

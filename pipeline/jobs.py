@@ -1,6 +1,7 @@
 """The entry points of the queue: their dotted paths are stored in Redis, so they do not move."""
 
 from pipeline import protocol, webhooks
+from pipeline.alarms import delivery
 from pipeline.errors import DocumentError
 from pipeline.protocol import job
 from pipeline.stages import compilation, deploy, extraction, fetch, ocr
@@ -50,3 +51,7 @@ def deploy_site(attempt: Attempt) -> Finished:
 
 def deliver_webhook(delivery_id: int) -> None:
     webhooks.deliver(delivery_id)
+
+
+def deliver_notification(message_id: int) -> None:
+    delivery.deliver(message_id)

@@ -20,7 +20,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "pipeline.error_codes": (),
     "pipeline.indexes": (),
     "pipeline.permissions": (),
-    "pipeline.work": ("pipeline.errors",),
+    "pipeline.work": ("pipeline.errors", "pipeline.redaction"),
     "pipeline.models": ("sites", "pipeline.indexes", "pipeline.redaction"),
     "pipeline.queue": ("pipeline.redaction",),
     "pipeline.state": ("sites", "pipeline.errors", "pipeline.models"),
@@ -66,7 +66,12 @@ ARROWS: dict[str, tuple[str, ...]] = {
             "pipeline.flow",
         ),
     ),
+    "pipeline.alarms": (
+        *("sites", "pipeline.errors", "pipeline.models", "pipeline.queue", "pipeline.redaction"),
+        *("pipeline.reconcile", "pipeline.reports", "pipeline.work.notify"),
+    ),
     "pipeline.jobs": (
+        "pipeline.alarms",
         *(
             "sites",
             "pipeline.errors",
@@ -104,6 +109,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     ),
     "pipeline.workers": (
         "sites",
+        "pipeline.alarms",
         "pipeline.reconcile",
         "pipeline.schedule",
         "pipeline.jobs",
@@ -136,7 +142,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
             "pipeline.state",
         ),
         *("pipeline.dispatch", "pipeline.flow", "pipeline.reconcile", "pipeline.reports", "pipeline.stages"),
-        *("pipeline.schedule", "pipeline.work"),
+        *("pipeline.alarms", "pipeline.schedule", "pipeline.work"),
     ),
     "pipeline.backup": (
         *("sites", "pipeline.redaction", "pipeline.queue", "pipeline.stages", "pipeline.work"),

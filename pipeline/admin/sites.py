@@ -19,7 +19,7 @@ from pipeline.admin import actions, add_site, html, scheduling
 from pipeline.admin.base import SearchedBySite, TitledAdmin
 from pipeline.admin.confirm import Act, ActingAdmin
 from pipeline.admin.html import site_link
-from pipeline.models import DocumentState, Retirement, Run
+from pipeline.models import DocumentState, Retirement, Run, Silence, SourceState
 from pipeline.reports.site import report_on
 from pipeline.reports.sites import failed_sites
 from sites.models import Site, Source
@@ -50,6 +50,7 @@ class ConditionFilter(admin.SimpleListFilter):
             ("attention", "needs a person"),
             ("failed", "cannot pass its stage"),
             ("stuck", "stuck for two hours"),
+            ("silent", "source silent"),
             ("failures", "with failed documents"),
             ("running", "running"),
             ("paused", "paused"),
@@ -65,6 +66,9 @@ class ConditionFilter(admin.SimpleListFilter):
                 return queryset.filter(pk__in=failed_sites().values("pk"))
             case "stuck":
                 return queryset.filter(pk__in=Site.objects.stuck().values("pk"))
+            case "silent":
+                silent = SourceState.objects.filter(state__in=Silence.amber(), source__enabled=True)
+                return queryset.filter(pk__in=silent.values("source__site_id"))
             case "failures":
                 return queryset.filter(pk__in=DocumentState.objects.failures().order_by().values("site"))
             case "running":

@@ -94,6 +94,9 @@ PLACES = {
     "sources": ("admin:sites_source_changelist", "warning__isempty=0"),
     "reconcile": ("admin:pipeline_reconcilerun_changelist", ""),
     "workers": ("django_rq:home", ""),
+    "schedule": ("admin:pipeline_schedule_changelist", ""),
+    "silent": ("admin:sites_site_changelist", "condition=silent"),
+    "channels": ("admin:pipeline_channel_changelist", ""),
     "scheduler": ("django_rq:home", ""),
 }
 TONES = {Level.UNHEALTHY: "bad", Level.DEGRADED: "warn", Level.NOTE: "quiet"}

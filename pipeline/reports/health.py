@@ -9,9 +9,10 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from pipeline.models import ReconcileRun
+from pipeline.models import Channel, ReconcileRun, Silence, SourceState
 from pipeline.queue import pauses
 from pipeline.queue.inspection import QueueFacts, Workforce
+from pipeline.reports.schedule import schedule_figures
 from pipeline.reports.sites import SiteTotals
 from pipeline.reports.wording import plural
 from pipeline.work.ocr.process import sandbox
@@ -78,6 +79,9 @@ def checks(totals: SiteTotals, force: Workforce) -> list[Check]:
         _disk(),
         _sources(),
         _paused(totals),
+        _schedule(),
+        _silent(),
+        _channels(),
         _sandbox(),
     ]
 
@@ -208,6 +212,32 @@ def _sources() -> Check:
     if not count:
         return Check("sources", Level.OK, "no source has a warning")
     return Check("sources", Level.NOTE, plural(count, "source has", "sources have") + " a warning")
+
+
+def _schedule() -> Check:
+    figures = schedule_figures()
+    if not figures.late:
+        return Check("schedule", Level.OK, "no check is late")
+    late = f"{plural(figures.late, 'site is', 'sites are')} late for a check"
+    if figures.running >= figures.at_once:
+        return Check("schedule", Level.NOTE, f"{late}: {figures.running} are at work, no more may be")
+    return Check("schedule", Level.DEGRADED, f"{late}; the schedule runs beside the workers", "workers")
+
+
+def _silent() -> Check:
+    silent = SourceState.objects.filter(state__in=Silence.amber(), source__enabled=True)
+    count = silent.filter(source__site__paused_at=None).count()
+    if not count:
+        return Check("silent", Level.OK, "no source is silent")
+    return Check("silent", Level.DEGRADED, f"{plural(count, 'source', 'sources')} may be missing documents")
+
+
+def _channels() -> Check:
+    off = Channel.objects.filter(enabled=False).exclude(off_reason="").values_list("name", flat=True)
+    if not off:
+        return Check("channels", Level.OK, "every channel of alarms takes its messages")
+    names = ", ".join(off)
+    return Check("channels", Level.DEGRADED, f"switched off after failures: {names}", "notify --test")
 
 
 def _paused(totals: SiteTotals) -> Check:

@@ -95,7 +95,7 @@ def report_on(site: Site) -> SiteReport:
         timeline=_timeline(site, run),
         standstill=explain([site], inspection.read_workforce())[0] if still else None,
         runs=runs,
-        sources=list(site.sources.all()),
+        sources=list(site.sources.select_related("condition")),
         documents=_documents(site),
         document_count=site.documents.filter(superseded_at=None).count(),
         failures=failures.recent_failures(only, LATEST_FAILURES),

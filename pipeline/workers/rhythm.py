@@ -11,6 +11,7 @@ from django.db import DatabaseError, InterfaceError, close_old_connections, conn
 from django.utils import timezone
 from redis.exceptions import RedisError
 
+from pipeline import alarms
 from pipeline.queue.sending import QueueUnavailable
 from pipeline.reconcile import CouldNotLook, reconcile
 from pipeline.schedule import due
@@ -65,11 +66,16 @@ class Reconciling:
     def __call__(self, now: datetime) -> None:
         if self.last is None or now - self.last >= self.every:
             self.last = now
-            reconcile()
+            try:
+                reconcile()
+            except CouldNotLook:
+                alarms.ping(failed=True)
+                raise
+            alarms.ping()
 
 
 def duties(reconcile_minutes: int) -> tuple[Duty, ...]:
-    every: tuple[Duty, ...] = (due.start_due,)
+    every: tuple[Duty, ...] = (due.start_due, alarms.look)
     return (Reconciling(reconcile_minutes), *every) if reconcile_minutes else every
 
 

@@ -22,6 +22,7 @@ COMMANDS = {
     "import_sites": ("sites.csv",),
     "migrate_stuck_sites": (),
     "adopt_sites": (),
+    "notify": (),
     "pause_site": ("alameda.ca",),
     "pipeline_status": (),
     "prune": (),

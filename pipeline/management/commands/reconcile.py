@@ -6,8 +6,9 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 from django.db import InterfaceError, OperationalError
+from django.utils import timezone
 
-from pipeline import webhooks
+from pipeline import alarms, webhooks
 from pipeline.management.terminal.base import OperatorCommand
 from pipeline.models import ReconcileRun
 from pipeline.queue.sending import QueueUnavailable
@@ -66,9 +67,13 @@ examples:
         try:
             result = reconcile(threshold=timedelta(hours=threshold_hours), dry_run=dry_run)
         except (CouldNotLook, QueueUnavailable, OperationalError, InterfaceError) as error:
+            if not dry_run:
+                alarms.ping(failed=True)
             self._could_not(str(error), json)
         if not dry_run:
             webhooks.send_due()
+            alarms.look(timezone.now())
+            alarms.ping()
         speaks = not quiet or any(_is_news(repair, said) for repair in result.repairs)
         if speaks:
             self._print(result, json)
