@@ -17,7 +17,8 @@ from pipeline.queue import inspection
 from pipeline.reconcile.repair import repair_site
 from pipeline.state import ledger, repair, resets, runs
 from pipeline.state.attempt import Attempt, Finished
-from sites.models import Site
+from pipeline.state.ledger import Work
+from sites.models import Document, Site
 from sites.stages import Stage
 from tests.conftest import assert_counters_equal_ledger
 
@@ -196,3 +197,17 @@ def test_whoever_finishes_writes_the_ledger_before_the_site(begun, ending: str) 
     written = [query["sql"].split('"')[1] for query in done if query["sql"].startswith("UPDATE")]
 
     assert written[:2] == ["document_pipeline_state", "sites"]
+
+
+def test_opening_a_stage_leaves_what_is_processed_whoever_asks_for_it(begun) -> None:
+    site, run, rows = begun
+    ledger.finish_processed(claimed(rows[0]), Finished())
+    flow.cancel(site.pk)
+    later = Run.objects.create(site=site, started_at=timezone.now())
+
+    with transaction.atomic():
+        every = Work(documents=Document.objects.filter(site=site))
+        opened = ledger.open_stage(site.pk, later.pk, Stage.OCR, every)
+
+    rows[0].refresh_from_db()
+    assert (opened, rows[0].status, rows[0].run_id) == (1, Status.PROCESSED, run.pk)

@@ -194,6 +194,19 @@ def test_a_long_document_that_resumes_survives_a_worker_that_reconcile_finds_los
     assert (row.status, row.worker_deaths) == (Status.FAILED_RETRYABLE, 1)
 
 
+def test_deaths_of_workers_before_a_document_got_further_are_forgotten(row):
+    attempt_of(row)
+    attempt_of(row, delivery=1)
+    third = attempt_of(row, delivery=2)
+    assert third.deaths == 2
+    ledger.finish_failed(third, Failure("time_limit", "out of time", True, got_further=True))
+
+    attempt_of(row)
+    again = attempt_of(row, delivery=1)
+
+    assert (again.deaths, again.lost_its_workers) == (1, False)
+
+
 def test_three_dead_workers_are_still_the_end_of_a_document(row):
     for _ in range(3):
         attempt_of(row)

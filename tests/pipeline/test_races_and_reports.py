@@ -226,6 +226,17 @@ def test_a_retry_keeps_the_priority_of_the_run(make_site, run_jobs):
     assert set(Run.objects.values_list("priority", flat=True)) == {Run.Priority.HIGH}
 
 
+def test_a_new_run_that_reconcile_begins_keeps_the_priority_too(make_site, run_jobs):
+    site = make_site(titles=["sour"])
+    flow.start(site.pk, priority=Run.Priority.HIGH)
+    run_jobs()
+    let_time_pass()
+
+    reconcile.reconcile()
+
+    assert list(Run.objects.values_list("priority", flat=True)) == [Run.Priority.HIGH] * 2
+
+
 def test_a_paused_site_is_not_stuck(in_ocr):
     flow.pause(in_ocr.site_id, reason="the city asked us to wait")
     let_time_pass(180)
