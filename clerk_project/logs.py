@@ -5,6 +5,8 @@ import sys
 from typing import Any
 
 import structlog
+from django.apps import apps
+from django.utils.module_loading import import_string
 
 from pipeline import redaction
 
@@ -18,7 +20,7 @@ def configured(form: str, level: str) -> dict[str, Any]:
         structlog.processors.format_exc_info,
     ]
     structlog.configure(
-        processors=[*shared, _rendered_as(form)],
+        processors=[*shared, _kept, _rendered_as(form)],
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level)),
         # Standard error: what a command prints for a person or a machine stays clean.
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
@@ -35,6 +37,14 @@ def configured(form: str, level: str) -> dict[str, Any]:
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "clerk"}},
         "root": {"handlers": ["stderr"], "level": "WARNING"},
     }
+
+
+def _kept(logger: Any, method: str, event: Any) -> Any:
+    """Models cannot be imported while the settings are read; by the first line that a job writes they can."""
+    if apps.models_ready:
+        keep: Any = import_string("pipeline.job_log.keep")
+        keep(logger, method, event)
+    return event
 
 
 def _rendered_as(form: str) -> Any:

@@ -291,4 +291,6 @@ CLERK_ALLOW_DELETION = envbool("CLERK_ALLOW_DELETION")
 
 LOG_FORMAT = envchoice("LOG_FORMAT", "text", ("text", "json"))
 LOG_LEVEL = envchoice("LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"))
+# What jobs write is kept for this many days, and shown on the pages of runs and failures. 0: not at all.
+LOG_DAYS = envint("LOG_DAYS", 30)
 LOGGING = logs.configured(LOG_FORMAT, LOG_LEVEL)

@@ -99,6 +99,8 @@ class Failure:
     got_further: bool = False
     # Whose trouble it is when it is not the document's.
     trouble: Trouble | None = None
+    # The fingerprint of failures of its kind.
+    group: str = ""
 
 
 def storable(text: str) -> str:

@@ -3,6 +3,7 @@
 from pipeline import protocol, webhooks
 from pipeline.alarms import delivery
 from pipeline.errors import DocumentError
+from pipeline.operations import bulk
 from pipeline.protocol import job
 from pipeline.stages import compilation, deploy, extraction, fetch, ocr
 from pipeline.state.attempt import Attempt, Finished
@@ -47,6 +48,10 @@ def extract_document(attempt: Attempt) -> Finished:
 @job(Stage.DEPLOY)
 def deploy_site(attempt: Attempt) -> Finished:
     return deploy.run(attempt)
+
+
+def work_off_bulk(bulk_id: int, seq: int) -> None:
+    bulk.work_off(bulk_id, seq)
 
 
 def deliver_webhook(delivery_id: int) -> None:

@@ -15,7 +15,7 @@ from rq import get_current_job
 from rq.job import Job
 from rq.timeouts import JobTimeoutException
 
-from pipeline import dispatch, flow
+from pipeline import dispatch, flow, job_log
 from pipeline.errors import (
     LANGUAGE_MISSING,
     OUT_OF_TIME,
@@ -28,7 +28,7 @@ from pipeline.errors import (
     trouble_of,
 )
 from pipeline.queue import job_tally, pauses, sending
-from pipeline.state import ledger, retry, runs
+from pipeline.state import groups, ledger, retry, runs
 from pipeline.state.attempt import Attempt, Finished, Outcome
 from sites.stages import Stage
 
@@ -60,32 +60,36 @@ def run_job(stage: Stage, work: WorkFunction, row_id: int, run_id: int, seq: int
     structlog.contextvars.bind_contextvars(
         stage=stage.value, site=attempt.site_id, run=run_id, job=job_id, attempt=attempt.number
     )
-    try:
-        outcome = _attempt(work, attempt, rq_job)
-    except Fenced as fenced:
-        return log.info(
-            "job fenced off", stage=stage, site=attempt.site_id, run=run_id, job=job_id, why=str(fenced)
+    with job_log.of_job(run_id, row_id, stage, job_id):
+        try:
+            outcome = _attempt(work, attempt, rq_job)
+        except Fenced as fenced:
+            return log.info(
+                "job fenced off", stage=stage, site=attempt.site_id, run=run_id, job=job_id, why=str(fenced)
+            )
+        _follow_up(attempt, outcome)
+        log.info(
+            "job finished",
+            stage=stage,
+            site=attempt.site_id,
+            run=run_id,
+            job=job_id,
+            outcome=outcome.status,
+            seconds=attempt.elapsed(),
         )
-    _follow_up(attempt, outcome)
-    log.info(
-        "job finished",
-        stage=stage,
-        site=attempt.site_id,
-        run=run_id,
-        job=job_id,
-        outcome=outcome.status,
-        seconds=attempt.elapsed(),
-    )
     structlog.contextvars.clear_contextvars()
 
 
 def coordinate(site_id: str, run_id: int) -> None:
     """Move the site on; an exception is left to the queue, and shown on the site."""
-    try:
-        patiently(flow.advance, site_id, run_id)
-    except Exception as error:
-        patiently(runs.note_error, site_id, run_id, describe(error).message)
-        raise
+    with job_log.of_job(run_id, None, "coordinator", f"coordinate-{run_id}"):
+        try:
+            patiently(flow.advance, site_id, run_id)
+        except Exception as error:
+            patiently(runs.note_error, site_id, run_id, describe(error).message)
+            log.error("the site could not be moved on", site=site_id, run=run_id, exc_info=True)
+            raise
+        log.info("the site was moved on", site=site_id, run=run_id)
 
 
 def _delivery(rq_job: Job | None) -> int:
@@ -116,6 +120,7 @@ def _attempt(work: WorkFunction, attempt: Attempt, rq_job: Job | None) -> Outcom
     except Exception as error:  # a bug: recorded, and left to the queue with its traceback
         if trouble_of(error):
             return _failed(attempt, describe(error))
+        log.error("unexpected error", stage=attempt.stage, site=attempt.site_id, exc_info=True)
         outcome = _failed(attempt, describe(error))
         _follow_up(attempt, outcome)
         if rq_job is not None:
@@ -134,7 +139,20 @@ def _failed(attempt: Attempt, failure: Failure) -> Outcome:
     if failure.trouble is not None and failure.code != LANGUAGE_MISSING:
         where = pauses.EVERYWHERE if failure.trouble is Trouble.TARGET else pauses.this_machine()
         pauses.pause(attempt.stage, where, failure.message)
-    return patiently(ledger.finish_failed, attempt, failure)
+    kind = patiently(groups.kind_of, attempt, failure)
+    outcome: Outcome = patiently(ledger.finish_failed, attempt, replace(failure, group=kind.fingerprint))
+    patiently(groups.note, kind)
+    log.warning(
+        "attempt failed",
+        stage=attempt.stage,
+        site=attempt.site_id,
+        run=attempt.run_id,
+        attempt=attempt.number,
+        code=failure.code,
+        message=failure.message,
+        final=outcome.retry_at is None,
+    )
+    return outcome
 
 
 def _out_of_time(attempt: Attempt, failure: Failure) -> Failure:

@@ -56,8 +56,11 @@ ARROWS: dict[str, tuple[str, ...]] = {
         ),
         "pipeline.webhooks",
     ),
+    # What a job writes to the log, kept.
+    "pipeline.job_log": ("pipeline.errors", "pipeline.models", "pipeline.redaction"),
     "pipeline.protocol": (
         *(
+            "pipeline.job_log",
             "sites",
             "pipeline.errors",
             "pipeline.queue",
@@ -81,6 +84,8 @@ ARROWS: dict[str, tuple[str, ...]] = {
             "pipeline.flow",
         ),
         "pipeline.webhooks",
+        # Acts on many are worked off by a job; nothing in the operations imports the jobs.
+        "pipeline.operations",
     ),
     "pipeline.reconcile": (
         "pipeline.redaction",
@@ -121,6 +126,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "pipeline.reports": (
         "pipeline.work.index.generations",
         "pipeline.work.ocr.process",
+        "pipeline.error_codes",
         *(
             "sites",
             "pipeline.errors",

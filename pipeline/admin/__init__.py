@@ -2,9 +2,33 @@
 
 from django.contrib import admin
 
-from pipeline.admin import alarms, documents, ledger, records, runs, scheduling, sites, webhooks
+from pipeline.admin import (
+    alarms,
+    bulk,
+    documents,
+    errors,
+    job_log,
+    ledger,
+    records,
+    runs,
+    scheduling,
+    sites,
+    webhooks,
+)
 
-__all__ = ["alarms", "documents", "ledger", "records", "runs", "scheduling", "sites", "webhooks"]
+__all__ = [
+    "alarms",
+    "bulk",
+    "documents",
+    "errors",
+    "job_log",
+    "ledger",
+    "records",
+    "runs",
+    "scheduling",
+    "sites",
+    "webhooks",
+]
 
 admin.site.site_header = "Clerk"
 admin.site.site_title = "Clerk"

@@ -1,36 +1,27 @@
 """The acts that the admin offers on sites, documents and ledger rows, and the promise each makes."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from django.conf import settings
 from django.db.models import Count, QuerySet
 
 from pipeline.admin.confirm import Act
-from pipeline.models import DocumentState, Publication, Run, Status
-from pipeline.operations import decisions, interventions, retiring
-from pipeline.operations.interventions import ActOutcome, Operator, for_each
+from pipeline.models import DocumentState, ErrorGroup, Publication, Run, Status
+from pipeline.operations import interventions
+from pipeline.operations.bulk import Target
 from pipeline.reports.wording import plural
 from pipeline.stages.decisions import TAKEN_DOWN
 from sites.models import Document, Site
 from sites.stages import WORK_STAGES
 
 
-def _each_site(act: Callable[[str, Operator], Any]) -> Callable[[QuerySet[Any], Operator, float], ActOutcome]:
-    def apply(chosen: QuerySet[Any], operator: Operator, seconds: float) -> ActOutcome:
-        keys = chosen.order_by("pk").values_list("pk", flat=True)
-        return for_each(keys, lambda site_id: act(site_id, operator), seconds)
-
-    return apply
-
-
-def _start_first(site_id: str, operator: Operator) -> Run:
-    return interventions.start(site_id, operator, priority=Run.Priority.HIGH)
-
-
-def _unstick(chosen: QuerySet[Any], operator: Operator, seconds: float) -> ActOutcome:
-    return interventions.unstick(list(chosen.values_list("pk", flat=True)), operator)
+def _keys(chosen: QuerySet[Any]) -> Iterator[Target]:
+    keys = chosen.order_by("pk").values_list("pk", flat=True)
+    return (Target(str(key)) for key in keys.iterator(chunk_size=2000))
 
 
 def _in_a_run(chosen: QuerySet[Site]) -> int:
@@ -109,7 +100,7 @@ SITE_ACTS = (
         "start",
         "Start",
         "Each begins a run: its sources are listed, and what is new or missing is done.",
-        _each_site(interventions.start),
+        _keys,
         _before_start,
         fits=lambda it: not it.running and not it.paused,
     ),
@@ -117,7 +108,7 @@ SITE_ACTS = (
         "start-first",
         "Start, first in line",
         "As Start, and its jobs go before those of other sites.",
-        _each_site(_start_first),
+        _keys,
         _before_start,
         fits=lambda it: not it.running and not it.paused,
     ),
@@ -126,7 +117,7 @@ SITE_ACTS = (
         "Retry failed",
         "What failed is tried again: in the running stage where that is still open, else in a new run that "
         "begins at the earliest stage that failed.",
-        _each_site(interventions.retry),
+        _keys,
         _before_site_retry,
         fits=lambda it: it.failed and not it.paused,
     ),
@@ -135,7 +126,7 @@ SITE_ACTS = (
         "Unstick",
         "What the next reconcile would do is done now: lost jobs and coordinators are sent again, counts "
         "mended. It is remembered as unsticking by hand.",
-        _unstick,
+        _keys,
         fits=lambda it: it.site.is_stuck and not it.paused,
     ),
     Act(
@@ -143,28 +134,28 @@ SITE_ACTS = (
         "Confirm the end",
         "The failed run is the end of it: nothing is to be done, and the site counts as completed. What "
         "failed stays on record, and a later run begins as always.",
-        _each_site(interventions.confirm_end),
+        _keys,
         fits=lambda it: it.failed and not it.running and it.site.current_stage in WORK_STAGES,
     ),
     Act(
         "pause",
         "Pause",
         "Jobs in hand finish and count; no further one begins, and no run starts until it is resumed.",
-        _each_site(interventions.pause),
+        _keys,
         fits=lambda it: not it.paused,
     ),
     Act(
         "resume",
         "Resume",
         "It goes on: what was passed over is queued again.",
-        _each_site(interventions.resume),
+        _keys,
         fits=lambda it: it.paused and not it.retired,
     ),
     Act(
         "restart",
         "Restart",
         "The run it is in is given up, and another begins from fetch.",
-        _each_site(interventions.restart),
+        _keys,
         _before_restart,
         danger=True,
         fits=lambda it: it.running and not it.paused,
@@ -173,7 +164,7 @@ SITE_ACTS = (
         "cancel",
         "Cancel run",
         "The run ends where it is, and the site stands idle. A later run goes on from what is processed.",
-        _each_site(interventions.cancel),
+        _keys,
         _before_cancel,
         danger=True,
         fits=lambda it: it.running,
@@ -182,14 +173,14 @@ SITE_ACTS = (
         "restore",
         "Restore",
         "An archived site can run again. A removed one, too, and a run publishes anew what readers lost.",
-        _each_site(retiring.restore),
+        _keys,
         fits=lambda it: bool(it.retired),
     ),
     Act(
         "archive",
         "Archive",
         "No run begins any more, and nothing of it is lost. Restore takes it up again at any time.",
-        _each_site(retiring.archive),
+        _keys,
         _before_archive,
         fits=lambda it: not it.retired,
     ),
@@ -197,7 +188,7 @@ SITE_ACTS = (
         "remove",
         "Remove",
         "Readers lose the site now; after a while its files and rows are deleted, too.",
-        _each_site(retiring.remove),
+        _keys,
         _before_remove,
         needs_reason=True,
         danger=True,
@@ -212,10 +203,12 @@ FIRST_AID = ("retry", "unstick", "resume")
 # ---- Documents and ledger rows ------------------------------------------------------------------------
 
 
-def _retry_rows(rows: QuerySet[DocumentState], operator: Operator, seconds: float) -> ActOutcome:
+def _rows_by_site(rows: QuerySet[DocumentState]) -> Iterator[Target]:
+    """Exactly these rows, whatever fails beside them until their turn comes."""
     chosen = interventions.failed_rows(Status.FAILED).filter(pk__in=rows.order_by().values("pk"))
-    sites = chosen.order_by("site_id").values_list("site_id", flat=True).distinct()
-    return for_each(sites, lambda site_id: interventions.retry(site_id, operator, chosen), seconds)
+    found = chosen.order_by("site_id", "pk").values_list("site_id", "pk").iterator(chunk_size=2000)
+    for site_id, group in groupby(found, key=itemgetter(0)):
+        yield Target(site_id, tuple(pk for _, pk in group))
 
 
 def _before_rows(rows: QuerySet[DocumentState]) -> Iterable[str]:
@@ -223,38 +216,20 @@ def _before_rows(rows: QuerySet[DocumentState]) -> Iterable[str]:
     yield "Where a run has ended, the new one takes up all of the site that is not processed."
 
 
-def _retry_documents(documents: QuerySet[Document], operator: Operator, seconds: float) -> ActOutcome:
-    return _retry_rows(_rows_of(documents), operator, seconds)
+def _rows_of_documents(documents: QuerySet[Document]) -> Iterator[Target]:
+    return _rows_by_site(_rows_of(documents))
 
 
 def _rows_of(documents: QuerySet[Document]) -> QuerySet[DocumentState]:
     return DocumentState.objects.filter(document__in=documents.order_by().values("pk"))
 
 
-def _skip_documents(documents: QuerySet[Document], operator: Operator, seconds: float) -> ActOutcome:
-    keys = documents.order_by("pk").values_list("pk", flat=True)
-    return for_each(keys, lambda pk: interventions.skip(pk, operator), seconds)
+def _documents_of(rows: QuerySet[DocumentState]) -> Iterator[Target]:
+    return _keys(Document.objects.filter(pk__in=rows.order_by().values("document")))
 
 
-def _unskip_documents(documents: QuerySet[Document], operator: Operator, seconds: float) -> ActOutcome:
-    keys = documents.order_by("pk").values_list("pk", flat=True)
-    return for_each(keys, lambda pk: interventions.unskip(pk, operator), seconds)
-
-
-def _skip_rows(rows: QuerySet[DocumentState], operator: Operator, seconds: float) -> ActOutcome:
-    return _skip_documents(
-        Document.objects.filter(pk__in=rows.order_by().values("document")), operator, seconds
-    )
-
-
-def _take_down_documents(documents: QuerySet[Document], operator: Operator, seconds: float) -> ActOutcome:
-    keys = documents.order_by("pk").values_list("pk", flat=True)
-    return for_each(keys, lambda pk: decisions.take_down(pk, operator), seconds)
-
-
-def _lift_documents(documents: QuerySet[Document], operator: Operator, seconds: float) -> ActOutcome:
-    keys = documents.order_by("pk").values_list("pk", flat=True)
-    return for_each(keys, lambda pk: decisions.lift(pk, operator), seconds)
+def _rows_of_groups(groups: QuerySet[ErrorGroup]) -> QuerySet[DocumentState]:
+    return DocumentState.objects.filter(error_group__in=groups.order_by().values("pk"))
 
 
 def _is_taken_down(document: Document) -> bool:
@@ -277,16 +252,16 @@ DOCUMENT_ACTS = (
         "retry",
         "Retry",
         "What failed of it is tried again.",
-        _retry_documents,
+        _rows_of_documents,
         lambda documents: _before_rows(_rows_of(documents)),
         fits=_may_retry,
     ),
-    Act("skip", "Skip", SKIPPING, _skip_documents, needs_reason=True, fits=lambda it: not it.skip_reason),
+    Act("skip", "Skip", SKIPPING, _keys, needs_reason=True, fits=lambda it: not it.skip_reason),
     Act(
         "unskip",
         "Take up again",
         "The next run does what is missing of it.",
-        _unskip_documents,
+        _keys,
         fits=lambda it: bool(it.skip_reason) and not _is_taken_down(it),
     ),
     Act(
@@ -294,7 +269,7 @@ DOCUMENT_ACTS = (
         "Take down",
         "Readers lose it now: it is gone from search, pages, feeds, the API and the deployed databases, and "
         "no version of it is fetched again. It can be lifted.",
-        _take_down_documents,
+        _keys,
         needs_reason=True,
         danger=True,
         fits=lambda it: not _is_taken_down(it),
@@ -303,7 +278,7 @@ DOCUMENT_ACTS = (
         "lift",
         "Lift the takedown",
         "Readers have it again after the next run, which begins now where none is under way.",
-        _lift_documents,
+        _keys,
         fits=lambda it: _is_taken_down(it),
     ),
 )
@@ -312,9 +287,19 @@ LEDGER_ACTS = (
         "retry",
         "Retry",
         "What failed is tried again.",
-        _retry_rows,
+        _rows_by_site,
         _before_rows,
         fits=lambda it: it.status in Status.FAILED,
     ),
-    Act("skip", "Skip the document", SKIPPING, _skip_rows, needs_reason=True, fits=_may_skip),
+    Act("skip", "Skip the document", SKIPPING, _documents_of, needs_reason=True, fits=_may_skip),
+)
+GROUP_ACTS = (
+    Act(
+        "retry",
+        "Retry all of these",
+        "Every failure of this kind is tried again, in the background.",
+        lambda groups: _rows_by_site(_rows_of_groups(groups)),
+        lambda groups: _before_rows(_rows_of_groups(groups)),
+        fits=lambda group: bool(group.failed_now),
+    ),
 )

@@ -17,23 +17,26 @@ from django.urls import URLPattern, path, reverse
 
 from pipeline.admin.base import TitledAdmin
 from pipeline.flow import Refused
+from pipeline.operations import bulk
+from pipeline.operations.bulk import Target
 from pipeline.operations.interventions import ActOutcome, Operator
 from pipeline.permissions import OPERATE
 from pipeline.queue.sending import QueueUnavailable
 
-# A page must answer. What is not reached in this time is said, and a second go finds it.
-SECONDS = 20
 SHOWN = 8
 
 
 @dataclass(frozen=True)
 class Act:
-    """Something a person may do: what it is called, what it promises, when it fits, and what it does."""
+    """Something a person may do: what it is called, what it promises, when it fits, and what it is done to.
+
+    What it does is found by its name in `pipeline.operations.bulk`.
+    """
 
     name: str
     label: str
     promise: str
-    apply: Callable[[QuerySet[Any], Operator, float], ActOutcome]
+    targets: Callable[[QuerySet[Any]], Iterable[Target]]
     preview: Callable[[QuerySet[Any]], Iterable[str]] = lambda chosen: ()
     # Whether it makes sense for one object as it stands; what is asked is `ActingAdmin.standing_of` of it.
     fits: Callable[[Any], bool] = lambda standing: True
@@ -88,8 +91,7 @@ def _confirm(
         raise PermissionDenied
     reason = request.POST.get("reason", "").strip()
     if request.POST.get("confirmed") and (reason or not act.needs_reason):
-        _apply(request, act, chosen, reason)
-        return None
+        return _apply(request, act, chosen, reason)
     count = chosen.count()
     context = {
         **model_admin.admin_site.each_context(request),
@@ -100,6 +102,7 @@ def _confirm(
         "shown": list(chosen[:SHOWN]),
         "more": max(count - SHOWN, 0),
         "preview": list(act.preview(chosen)),
+        "in_background": count > bulk.AT_ONCE,
         "selected": request.POST.getlist(ACTION_CHECKBOX_NAME),
         "select_across": request.POST.get("select_across", "0"),
         "missing_reason": bool(request.POST.get("confirmed")),
@@ -108,13 +111,18 @@ def _confirm(
     return TemplateResponse(request, "admin/pipeline/confirm.html", context)
 
 
-def _apply(request: HttpRequest, act: Act, chosen: QuerySet[Any], reason: str) -> None:
+def _apply(request: HttpRequest, act: Act, chosen: QuerySet[Any], reason: str) -> HttpResponse | None:
+    """A few at once; many by a job, whose page shows how far it is."""
     operator = Operator(request.user.get_username(), reason)
+    targets = list(act.targets(chosen))
     try:
-        outcome = act.apply(chosen, operator, SECONDS)
+        if len(targets) > bulk.AT_ONCE:
+            begun = bulk.begin(act.name, act.label, targets, operator)
+            return redirect("admin:pipeline_bulkact_change", begun.pk)
+        _report(request, act, bulk.at_once(act.name, targets, operator))
     except (Refused, QueueUnavailable) as error:
-        return messages.error(request, str(error))
-    _report(request, act, outcome)
+        messages.error(request, str(error))
+    return None
 
 
 def _report(request: HttpRequest, act: Act, outcome: ActOutcome) -> None:
@@ -126,10 +134,5 @@ def _report(request: HttpRequest, act: Act, outcome: ActOutcome) -> None:
         messages.warning(request, f"… and {len(outcome.refused) - SHOWN:,} more were refused.")
     if outcome.error:
         return messages.error(request, f"{outcome.error} ({outcome.left:,} left)")
-    if outcome.left:
-        messages.warning(
-            request,
-            f"{outcome.left:,} were not reached in {SECONDS} s: do it again for the rest, or by command.",
-        )
     if not outcome.done and not outcome.refused and not outcome.left:
         messages.info(request, f"{act.label}: there was nothing to do.")

@@ -4,14 +4,16 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.utils import flatten_fieldsets
+from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404
+from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from pipeline.admin import actions, correct, html, read_again
+from pipeline.admin import actions, correct, files, html, read_again
 from pipeline.admin.base import ReadOnly, SearchedBySite
 from pipeline.admin.confirm import ActingAdmin
 from pipeline.admin.html import site_link
@@ -71,7 +73,10 @@ class DocumentAdmin(ReadOnly, SearchedBySite, ActingAdmin):
     fieldsets = (
         ("In the records", {"fields": ("reader", "facts_read", "text_read", "readers_notes")}),
         (None, {"fields": ("site_name", "title", "body", "meeting_date", "kind", "overall", "skip_reason")}),
-        ("The file", {"fields": ("link", "path", "content_type", "size", "pages", "sha256", "fetched_at")}),
+        (
+            "The file",
+            {"fields": ("link", "path", "content_type", "bytes_long", "pages", "sha256", "fetched_at")},
+        ),
         ("Its versions", {"fields": ("source", "external_id", "version", "superseded_at", "created_at")}),
     )
 
@@ -85,13 +90,24 @@ class DocumentAdmin(ReadOnly, SearchedBySite, ActingAdmin):
         return str(obj)
 
     def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(self.correct_view)
-        again = self.admin_site.admin_view(self.read_again_view)
+        view = self.admin_site.admin_view
         return [
-            path("<int:pk>/correct/", view, name="sites_document_correct"),
-            path("<int:pk>/read-again/", again, name="sites_document_read_again"),
+            path("<int:pk>/correct/", view(self.correct_view), name="sites_document_correct"),
+            path("<int:pk>/read-again/", view(self.read_again_view), name="sites_document_read_again"),
+            path("<int:pk>/file/", view(self.file_view), name="sites_document_file"),
+            path("<int:pk>/page-<int:page>.webp", view(self.picture_view), name="sites_document_picture"),
             *super().get_urls(),
         ]
+
+    def file_view(self, request: HttpRequest, pk: int) -> HttpResponseBase:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        return files.file_view(request, pk)
+
+    def picture_view(self, request: HttpRequest, pk: int, page: int) -> HttpResponseBase:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        return files.picture_view(request, pk, page)
 
     def correct_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         document = get_object_or_404(Document.objects.select_related("site"), pk=pk)
@@ -136,6 +152,10 @@ class DocumentAdmin(ReadOnly, SearchedBySite, ActingAdmin):
     @admin.display(description="status")
     def overall(self, document: Document) -> SafeString:
         return html.badge(html.document_status(document))
+
+    @admin.display(description="size")
+    def bytes_long(self, document: Document) -> str:
+        return filesizeformat(document.size) if document.size is not None else "-"
 
     @admin.display(description="published at")
     def link(self, document: Document) -> SafeString:

@@ -1,6 +1,6 @@
 """Small pieces of HTML that say the same thing the same way on every page: badges, bars, times."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from django.urls import reverse
@@ -27,6 +27,11 @@ TONES = {
     Run.Status.FAILED: "bad",
     Run.Status.CANCELLED: "quiet",
     Run.Status.SUPERSEDED: "quiet",
+    "finished": "good",
+    "stopped": "warn",
+    "refused": "warn",
+    "warning": "warn",
+    "error": "bad",
     "processing": "busy",
     "skipped": "quiet",
     "recovered": "good",
@@ -92,11 +97,12 @@ def _stage_bar(x: int, part: Progress) -> SafeString:
     )
 
 
-def _rect(name: str, x: float, width: float, height: float, radius: float = 0) -> SafeString:
+def _rect(name: str, x: float, width: float, height: float, radius: float = 0, y: float = 0) -> SafeString:
     return format_html(
-        '<rect class="{}" x="{}" width="{}" height="{}" rx="{}"/>',
+        '<rect class="{}" x="{}" y="{}" width="{}" height="{}" rx="{}"/>',
         name,
         f"{x:.1f}",
+        y,
         f"{width:.1f}",
         height,
         radius,
@@ -120,6 +126,25 @@ def meter(share: float, failed: float = 0.0, label: str = "") -> SafeString:
         _rect("track", 0, 100, 8),
         _rect("done", 0, done, 8),
         _rect("failed", done - broken, broken, 8),
+    )
+
+
+def day_bars(counts: Sequence[int]) -> SafeString:
+    """A bar a day, the last one today."""
+    most, total, days = max(counts, default=0), sum(counts), len(counts)
+    words = f"{wording.plural(total, 'time', 'times')} in {days} days"
+    bars = (
+        (_rect("failed", day * 7, 5, round(20 * count / most) or 1, 0, 20 - (round(20 * count / most) or 1)),)
+        for day, count in enumerate(counts)
+        if count
+    )
+    return format_html(
+        '<svg class="days" role="img" aria-label="{}" width="{}" height="20"><title>{}</title>{}{}</svg>',
+        words,
+        days * 7,
+        words,
+        _rect("track", 0, days * 7, 1, 0, 19),
+        format_html_join("", "{}", bars),
     )
 
 

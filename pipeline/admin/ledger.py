@@ -6,13 +6,14 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin.utils import flatten_fieldsets
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from pipeline.admin import actions, html
-from pipeline.admin.base import ReadOnly, SearchedBySite
+from pipeline.admin import actions, html, job_log
+from pipeline.admin.base import MOST, ReadOnly, SearchedBySite
 from pipeline.admin.confirm import ActingAdmin
 from pipeline.admin.html import site_link
 from pipeline.error_codes import explained
@@ -20,10 +21,12 @@ from pipeline.models import (
     LEFT_OUT,
     WITHOUT_TEXT,
     DocumentState,
+    ErrorGroup,
     Status,
 )
 from pipeline.reports import failures, wording
 from pipeline.reports.failures import title_of
+from pipeline.reports.next_step import next_step
 from sites.models import Document
 
 # Of each kind, by a search for words. Who has more is better served by a filter.
@@ -76,6 +79,23 @@ class StandingFilter(admin.SimpleListFilter):
         return queryset.filter(status=self.value())
 
 
+class GroupFilter(admin.SimpleListFilter):
+    """Rows of one error group, by its address; nothing is shown to choose from."""
+
+    title = "error group"
+    parameter_name = "group"
+
+    def lookups(self, request: HttpRequest, model_admin: admin.ModelAdmin) -> list[tuple[str, str]]:
+        chosen = request.GET.get(self.parameter_name)
+        group = ErrorGroup.objects.filter(pk=chosen).first() if chosen else None
+        return [(group.pk, str(group))] if group else []
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return (
+            queryset.filter(error_group=self.value(), status__in=Status.FAILED) if self.value() else queryset
+        )
+
+
 class TextFilter(admin.SimpleListFilter):
     """Documents that OCR is done with and that have no text all the same."""
 
@@ -89,18 +109,23 @@ class TextFilter(admin.SimpleListFilter):
         return queryset.filter(WITHOUT_TEXT) if self.value() == "none" else queryset
 
 
+def _leads_somewhere(url: str) -> bool:
+    """The address came from somebody else's page: it is a link only where it leads to one."""
+    return url.startswith(("http://", "https://"))
+
+
 @admin.register(DocumentState)
 class LedgerAdmin(ReadOnly, SearchedBySite, ActingAdmin):
     list_display = ("what", "stage", "state", "why", "tried")
     list_display_links = ("what",)
-    list_filter = (StandingFilter, "pipeline", ErrorCodeFilter, TextFilter)
+    list_filter = (StandingFilter, "pipeline", ErrorCodeFilter, GroupFilter, TextFilter)
     search_fields = ("document__title", "error_message")
     search_help_text = "A site's exact name, or words of a title or of an error"
     list_select_related = ("document",)
     ordering = ("-updated_at",)
     acts = actions.LEDGER_ACTS
+    change_form_template = "admin/pipeline/documentstate/change_form.html"  # type: ignore[misc]
     fieldsets = (
-        ("What happened", {"fields": ("state", "code", "meaning", "error_message", "tried")}),
         ("Of what", {"fields": ("site_name", "document_name", "records", "unit", "pipeline", "of_run")}),
         ("What the step reported", {"fields": ("facts_shown", "processed_at")}),
         (
@@ -130,9 +155,41 @@ class LedgerAdmin(ReadOnly, SearchedBySite, ActingAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        failed = request.GET.get("standing") == "failed" or "code" in request.GET
-        context = {"title": "Failures" if failed else "Ledger", "error_groups": failures.errors_by_code()}
+        failed = request.GET.get("standing") == "failed" or "code" in request.GET or "group" in request.GET
+        context = {
+            "title": "Failures" if failed else "Steps of documents",
+            "groups": failures.open_groups(),
+            "offers_retry": failed,
+            "most": MOST,
+        }
         return super().changelist_view(request, {**context, **(extra_context or {})})
+
+    def get_urls(self) -> list[URLPattern]:
+        live = self.admin_site.admin_view(self.live_view)
+        return [path("<int:pk>/live/", live, name="pipeline_documentstate_live"), *super().get_urls()]
+
+    def live_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """The part of the page that moves after a retry."""
+        row = self.get_object(request, str(pk))
+        if row is None or not self.has_view_permission(request, row):
+            raise Http404
+        return render(request, "pipeline/_failure.html", self.page_context(request, row))
+
+    def page_context(self, request: HttpRequest, obj: Any) -> dict[str, Any]:
+        document, status = obj.document, failures.status_of(obj)
+        same = DocumentState.objects.failures().filter(error_group=obj.error_group)
+        return {
+            **super().page_context(request, obj),
+            **job_log.shown(row_id=obj.pk),
+            "failure_row": obj,
+            "status": status,
+            "attempts_words": wording.attempts(status, obj.attempt_count, obj.max_attempts, obj.retry_at),
+            "known": explained(obj.error_code) if obj.error_code and status != Status.PROCESSED else None,
+            "next_step": next_step(obj),
+            "is_still": status not in Status.OPEN,
+            "city_file": document.url if document and _leads_somewhere(document.url) else "",
+            "group_count": same.count() if obj.error_group else 0,
+        }
 
     def title_of(self, obj: DocumentState) -> str:
         return f"{obj.site_id}: {title_of(obj)}, {obj.get_pipeline_display()}"
@@ -174,17 +231,6 @@ class LedgerAdmin(ReadOnly, SearchedBySite, ActingAdmin):
         status = failures.status_of(row)
         told = wording.attempts(status, row.attempt_count, row.max_attempts, row.retry_at)
         return format_html('{}<br><small class="quiet">{}</small>', html.badge(status), told)
-
-    @admin.display(description="error code", ordering="error_code")
-    def code(self, row: DocumentState) -> SafeString:
-        return format_html("<code>{}</code>", row.error_code) if row.error_code else html.NOTHING
-
-    @admin.display(description="what it means")
-    def meaning(self, row: DocumentState) -> SafeString:
-        if not row.error_code:
-            return html.NOTHING
-        known = explained(row.error_code)
-        return format_html("{} Tried again: {}.<br>{}", known.meaning, known.again.value, known.advice)
 
     @admin.display(description="why", ordering="error_code")
     def why(self, row: DocumentState) -> SafeString:

@@ -1,10 +1,13 @@
 """Runs, reconcile runs and interventions: to read, never to edit."""
 
+from typing import Any
+
 from django.contrib import admin
+from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from pipeline.admin import html
+from pipeline.admin import html, job_log
 from pipeline.admin.base import ReadOnly, SearchedBySite, TitledAdmin
 from pipeline.admin.html import site_link
 from pipeline.models import (
@@ -33,6 +36,13 @@ class RunAdmin(ReadOnly, SearchedBySite, TitledAdmin):
     fields = ("site_name", "how", "rank", "started_by", "started_at", "finished_at", "took", "message")
     readonly_fields = fields
     inlines = [RunStageInline]
+    change_form_template = "admin/pipeline/run/change_form.html"  # type: ignore[misc]
+
+    def page_context(self, request: HttpRequest, obj: Any) -> dict[str, Any]:
+        return {**super().page_context(request, obj), **job_log.shown(run_id=obj.pk)}
+
+    def title_of(self, obj: Run) -> str:
+        return f"{obj.site_id}: run #{obj.pk}"
 
     @admin.display(description="run", ordering="id")
     def number(self, run: Run) -> str:

@@ -20,6 +20,7 @@ from pipeline.admin.base import SearchedBySite, TitledAdmin
 from pipeline.admin.confirm import Act, ActingAdmin
 from pipeline.admin.html import site_link
 from pipeline.models import DocumentState, Retirement, Run, Silence, SourceState
+from pipeline.reports.overview import still_sites
 from pipeline.reports.site import report_on
 from pipeline.reports.sites import failed_sites
 from sites.models import Site, Source
@@ -51,6 +52,7 @@ class ConditionFilter(admin.SimpleListFilter):
             ("failed", "cannot pass its stage"),
             ("stuck", "stuck for two hours"),
             ("silent", "source silent"),
+            ("still", "stands still, for whatever reason"),
             ("failures", "with failed documents"),
             ("running", "running"),
             ("paused", "paused"),
@@ -64,6 +66,8 @@ class ConditionFilter(admin.SimpleListFilter):
                 return queryset.exclude(attention_reason="")
             case "failed":
                 return queryset.filter(pk__in=failed_sites().values("pk"))
+            case "still":
+                return queryset.filter(pk__in=still_sites().values("pk"))
             case "stuck":
                 return queryset.filter(pk__in=Site.objects.stuck().values("pk"))
             case "silent":

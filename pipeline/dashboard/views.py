@@ -7,6 +7,7 @@ from typing import Any
 
 from csp.constants import UNSAFE_INLINE
 from csp.decorators import csp_update
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
@@ -17,6 +18,7 @@ from django.views.decorators.cache import never_cache
 
 from pipeline.dashboard import charts
 from pipeline.permissions import LOOK, OPERATE
+from pipeline.queue import inspection
 from pipeline.reports.dashboard import Board, read_board
 from pipeline.reports.health import Check, Level
 from pipeline.reports.wording import plural
@@ -74,6 +76,21 @@ def dashboard(request: HttpRequest) -> HttpResponse:
     return render(request, "pipeline/dashboard.html", page)
 
 
+@never_cache
+@staff
+def help_workers(request: HttpRequest) -> HttpResponse:
+    """How to start workers, and which queues have none."""
+    force = inspection.read_workforce()
+    context = {
+        **admin.site.each_context(request),
+        "title": "Start workers",
+        "force": force,
+        "unserved": [queue for queue in force.queues if not queue.workers],
+        "folder": settings.BASE_DIR,
+    }
+    return render(request, "pipeline/help_workers.html", context)
+
+
 @dataclass(frozen=True)
 class Need:
     """Something that a person should know of or do, and where."""
@@ -82,6 +99,8 @@ class Need:
     message: str
     command: str
     url: str
+    # What a button does about it: `repair` at once, `workers` explains.
+    act: str = ""
 
 
 # Where each check is looked at: an address of the admin, and its filter.
@@ -99,6 +118,8 @@ PLACES = {
     "channels": ("admin:pipeline_channel_changelist", ""),
     "scheduler": ("django_rq:home", ""),
 }
+# The command that a check names, as a button.
+ACTS = {"reconcile": "repair", "workers": "workers", "retry_failed --dry-run": "failures"}
 TONES = {Level.UNHEALTHY: "bad", Level.DEGRADED: "warn", Level.NOTE: "quiet"}
 
 
@@ -117,4 +138,4 @@ def needs(found: Board) -> list[Need]:
 def _need(check: Check) -> Need:
     name, query = PLACES.get(check.name, ("", ""))
     url = f"{reverse(name)}{'?' if query else ''}{query}" if name else ""
-    return Need(TONES[check.level], check.message, check.command, url)
+    return Need(TONES[check.level], check.message, check.command, url, ACTS.get(check.command, ""))

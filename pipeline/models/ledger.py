@@ -96,6 +96,9 @@ class DocumentState(models.Model):
     )
     error_code = models.CharField(max_length=50, null=True, blank=True)
     error_message = models.TextField(null=True, blank=True)
+    error_group = models.CharField(
+        max_length=16, blank=True, default="", db_default="", db_comment="fingerprint of the last failure"
+    )
     last_attempt_at = models.DateTimeField(null=True, blank=True)
     retry_at = models.DateTimeField(
         null=True, blank=True, db_comment="when a retryable failure is tried again"
@@ -163,6 +166,11 @@ class DocumentState(models.Model):
             NamedIndex(
                 fields=["error_code", "pipeline", "status"],
                 name="idx_dps_failed",
+                condition=Q(status__in=["failed_retryable", "failed_terminal"]),
+            ),
+            NamedIndex(
+                fields=["error_group"],
+                name="idx_dps_error_group",
                 condition=Q(status__in=["failed_retryable", "failed_terminal"]),
             ),
             NamedIndex(fields=["site"], name="idx_dps_without_text", condition=WITHOUT_TEXT),

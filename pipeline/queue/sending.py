@@ -17,6 +17,7 @@ log = structlog.get_logger()
 
 COORDINATOR_QUEUE = "high"
 COORDINATOR_JOB = "pipeline.jobs.coordinate"
+BULK_JOB = "pipeline.jobs.work_off_bulk"
 FAILURE_TTL = 7 * 24 * 3600
 
 
@@ -149,5 +150,23 @@ def send_coordinator(site_id: str, run_id: int, seq: int) -> bool:
         )
     except RedisError as error:
         log.warning("queue unreachable; reconcile will send the coordinator", site=site_id, error=str(error))
+        return False
+    return True
+
+
+def send_bulk(bulk_id: int, seq: int) -> bool:
+    """The next slice of an act on many. False when Redis would not take it; reconcile sends it then."""
+    try:
+        django_rq.get_queue(COORDINATOR_QUEUE).enqueue_call(
+            BULK_JOB,
+            args=(bulk_id, seq),
+            job_id=f"bulk-{bulk_id}-{seq}",
+            timeout=settings.JOB_LIMITS["coordinator"],
+            result_ttl=3600,
+            failure_ttl=FAILURE_TTL,
+            retry=_redelivery(),
+        )
+    except RedisError as error:
+        log.warning("queue unreachable; reconcile will send the bulk act", bulk=bulk_id, error=str(error))
         return False
     return True

@@ -8,8 +8,8 @@ from django.db.models import Count, Min, Q
 from django.db.models.functions import TruncHour
 from django.utils import timezone
 
-from pipeline.models import DocumentState, Run, Status
-from pipeline.reports import documents, overview
+from pipeline.models import DocumentState, ErrorGroup, Run, Status
+from pipeline.reports import documents, failures, overview
 from pipeline.reports.documents import Counts
 from pipeline.reports.overview import Overview
 from sites.models import Site
@@ -52,6 +52,7 @@ class Board:
     funnel: list[FunnelStage]
     hours: list[Hour]
     runs: list[Run]
+    groups: list[ErrorGroup]
 
 
 def read_board() -> Board:
@@ -60,6 +61,7 @@ def read_board() -> Board:
         funnel=funnel(),
         hours=hours(timezone.now()),
         runs=list(Run.objects.all()[:LATEST_RUNS]),
+        groups=failures.open_groups(),
     )
 
 

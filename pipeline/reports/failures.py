@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, F
+from django.db.models import Count, F, OuterRef, Subquery
+from django.db.models.functions import Coalesce
 
 from pipeline.errors import SKIPPED
 from pipeline.models import LEFT_OUT, DocumentState, Status
+from pipeline.models import ErrorGroup as Group
 from pipeline.reports import wording
 from pipeline.reports.filters import ALL, Filters
 from sites.stages import WORK_STAGES
@@ -89,6 +91,26 @@ class ErrorGroup:
     code: str
     stage: str
     count: int
+
+
+# How many of a group are failed now.
+FAILED_NOW = Coalesce(
+    Subquery(
+        DocumentState.objects.failures()
+        .filter(error_group=OuterRef("pk"))
+        .order_by()
+        .values("error_group")
+        .annotate(count=Count("*"))
+        .values("count")
+    ),
+    0,
+)
+
+
+def open_groups(limit: int = 8) -> list[Group]:
+    """Errors of one kind that are failed now and that nobody ignores, the most frequent first."""
+    found = Group.objects.filter(ignored_at=None).annotate(failed_now=FAILED_NOW).filter(failed_now__gt=0)
+    return list(found.order_by("-failed_now", "-last_seen")[:limit])
 
 
 def errors_by_code(filters: Filters = ALL, limit: int | None = 12) -> list[ErrorGroup]:

@@ -39,6 +39,7 @@ class Overview:
     failures: list[FailedStep]
     errors: list[ErrorGroup]
     standstills: list[Standstill]
+    standstill_count: int
     checks: list[Check]
     force: Workforce
     # Of the meetings, where somebody asked for them.
@@ -81,6 +82,7 @@ def read_overview(filters: Filters = ALL, limit: int = SHOWN, counts: Counts | N
         failures=failures.recent_failures(filters, limit),
         errors=failures.errors_by_code(filters, limit),
         standstills=standstills(filters, force, limit),
+        standstill_count=filters.of_sites(still_sites()).count(),
         checks=health.checks(totals, force),
         force=force,
     )

@@ -265,6 +265,7 @@ def _wait(attempt: Attempt, failure: Failure, retry_at: datetime, **values: Any)
             retry_at=retry_at,
             error_code=failure.code,
             error_message=failure.message,
+            error_group=failure.group,
             **values,
         )
         _count(attempt, updated_at=timezone.now(), **last_error(attempt.stage, failure.message))
@@ -273,7 +274,8 @@ def _wait(attempt: Attempt, failure: Failure, retry_at: datetime, **values: Any)
 
 def _fail_for_good(attempt: Attempt, failure: Failure) -> Outcome:
     with transaction.atomic():
-        _close(attempt, status=Status.FAILED_TERMINAL, error_code=failure.code, error_message=failure.message)
+        told = {"error_code": failure.code, "error_message": failure.message, "error_group": failure.group}
+        _close(attempt, status=Status.FAILED_TERMINAL, **told)
         _count(attempt, **one_more(attempt.stage, "failed"), **last_error(attempt.stage, failure.message))
         seq = claim_coordinator(attempt.site_id, attempt.run_id)
     return Outcome(Status.FAILED_TERMINAL, seq)

@@ -13,6 +13,7 @@ from sites.models import Site
 
 roles = importlib.import_module("pipeline.migrations.0004_roles")
 more_roles = importlib.import_module("pipeline.migrations.0009_rhythms_and_alarms")
+later_roles = importlib.import_module("pipeline.migrations.0013_their_roles")
 
 
 def person(name: str, group: str = "") -> User:
@@ -21,6 +22,7 @@ def person(name: str, group: str = "") -> User:
         # A test that commits empties the tables afterwards, and with them the groups of the migration.
         roles.create(apps, None)
         more_roles.allow(apps, None)
+        later_roles.create(apps, None)
         user.groups.add(Group.objects.get(name=group))
     return user
 

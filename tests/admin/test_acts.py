@@ -5,7 +5,7 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.urls import reverse
 
 from pipeline import flow
-from pipeline.models import DocumentState, Intervention, Run
+from pipeline.models import BulkAct, DocumentState, Intervention, Run
 from pipeline.operations import interventions
 from pipeline.operations.interventions import Operator
 from sites.models import Document, Site
@@ -47,13 +47,17 @@ def test_confirmed_it_is_done_and_recorded_with_name_and_reason(as_, make_site, 
     )
 
 
-def test_all_filtered_rows_not_only_those_on_the_page(as_, make_site):
+def test_all_filtered_rows_not_only_those_on_the_page(as_, make_site, run_jobs):
     for number in range(60):
         make_site(f"city{number}.ca", kind="city" if number else "county")
     client = as_("operator")
     data = choose("pause", "city1.ca", across=True)
     assert "59 sites" in client.post(f"{SITES}?kind=city", data).content.decode()
-    client.post(f"{SITES}?kind=city", {**data, "confirmed": "1"})
+    answer = client.post(f"{SITES}?kind=city", {**data, "confirmed": "1"})
+    assert answer.headers["Location"] == reverse(
+        "admin:pipeline_bulkact_change", args=[BulkAct.objects.get().pk]
+    )
+    run_jobs()
     assert Site.objects.filter(paused_at__isnull=False).count() == 59
     assert Site.objects.get(kind="county").paused_at is None
 

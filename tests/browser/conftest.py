@@ -13,6 +13,7 @@ from django.contrib.auth.models import Group, User
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 roles = importlib.import_module("pipeline.migrations.0004_roles")
+later_roles = importlib.import_module("pipeline.migrations.0013_their_roles")
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PASSWORD = "a good password"
 # Where the screenshots go that somebody wants to look at; nowhere by default.
@@ -72,6 +73,7 @@ def open_page(browser, live_server) -> Iterator[Callable[..., Page]]:
 def people(transactional_db) -> dict[str, User]:
     """One of each group."""
     roles.create(apps, None)
+    later_roles.create(apps, None)
     made = {}
     for name in ("operator", "viewer"):
         made[name] = User.objects.create_user(name, password=PASSWORD, is_staff=True)
