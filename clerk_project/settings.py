@@ -48,6 +48,8 @@ elif not DEBUG and (len(SECRET_KEY) < 32 or len(set(SECRET_KEY)) < 10):
         "SECRET_KEY is too easy to guess; expected 32 characters or more, as `openssl rand -base64 48` prints"
     )
 
+# Whom the pages say to ask when they cannot help: a name, a mail address, a telephone number.
+OPERATOR_CONTACT = env("OPERATOR_CONTACT")
 ALLOWED_HOSTS = envlist("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = envlist("CSRF_TRUSTED_ORIGINS")
 

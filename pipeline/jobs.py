@@ -3,7 +3,7 @@
 from pipeline import protocol, webhooks
 from pipeline.alarms import delivery
 from pipeline.errors import DocumentError
-from pipeline.operations import bulk
+from pipeline.operations import bulk, looking
 from pipeline.protocol import job
 from pipeline.stages import compilation, deploy, extraction, fetch, ocr
 from pipeline.state.attempt import Attempt, Finished
@@ -52,6 +52,10 @@ def deploy_site(attempt: Attempt) -> Finished:
 
 def work_off_bulk(bulk_id: int, seq: int) -> None:
     bulk.work_off(bulk_id, seq)
+
+
+def look_at_address(look_id: int) -> None:
+    looking.look(look_id)
 
 
 def deliver_webhook(delivery_id: int) -> None:

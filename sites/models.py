@@ -248,4 +248,4 @@ class Document(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.site_id} {self.meeting} {self.meeting_date or 'undated'} {self.kind}"
+        return f"{self.site_id} {self.body or self.meeting} {self.meeting_date or 'undated'} {self.kind}"

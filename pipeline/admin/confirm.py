@@ -30,18 +30,19 @@ SHOWN = 8
 class Act:
     """Something a person may do: what it is called, what it promises, when it fits, and what it is done to.
 
-    What it does is found by its name in `pipeline.operations.bulk`.
+    What it does is found by its name in `pipeline.operations.bulk`, unless it does it `here` and at once.
     """
 
     name: str
     label: str
     promise: str
-    targets: Callable[[QuerySet[Any]], Iterable[Target]]
+    targets: Callable[[QuerySet[Any]], Iterable[Target]] = lambda chosen: ()
     preview: Callable[[QuerySet[Any]], Iterable[str]] = lambda chosen: ()
     # Whether it makes sense for one object as it stands; what is asked is `ActingAdmin.standing_of` of it.
     fits: Callable[[Any], bool] = lambda standing: True
     needs_reason: bool = False
     danger: bool = False
+    here: Callable[[QuerySet[Any], Operator], ActOutcome] | None = None
 
 
 class ActingAdmin(TitledAdmin):
@@ -114,8 +115,11 @@ def _confirm(
 def _apply(request: HttpRequest, act: Act, chosen: QuerySet[Any], reason: str) -> HttpResponse | None:
     """A few at once; many by a job, whose page shows how far it is."""
     operator = Operator(request.user.get_username(), reason)
-    targets = list(act.targets(chosen))
     try:
+        if act.here is not None:
+            _report(request, act, act.here(chosen, operator))
+            return None
+        targets = list(act.targets(chosen))
         if len(targets) > bulk.AT_ONCE:
             begun = bulk.begin(act.name, act.label, targets, operator)
             return redirect("admin:pipeline_bulkact_change", begun.pk)

@@ -76,8 +76,8 @@ class ErrorGroupAdmin(ReadOnly, ActingAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[ErrorGroup]:
         return super().get_queryset(request).annotate(failed_now=FAILED_NOW).prefetch_related("days")
 
-    def get_ordering(self, request: HttpRequest) -> list[str]:
-        return ["-failed_now", "-last_seen"]
+    def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
+        return ("-failed_now", "-last_seen")
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.decide_view)

@@ -155,7 +155,9 @@ def site_state(site: Site, failed: bool = False) -> SafeString:
         badge(stage or "never run", "good" if stage == Stage.COMPLETED else "busy" if stage else "quiet")
     ]
     if site.paused_at:
+        why = f"{site.pause_reason}, " if site.pause_reason else ""
         parts.append(badge("paused", "warn"))
+        parts.append(format_html('<span class="quiet">{}{}</span>', why, ago(site.paused_at)))
     if site.attention_reason:
         parts.append(badge("needs a person", "bad"))
     if failed:

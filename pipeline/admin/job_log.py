@@ -38,7 +38,7 @@ class LogLineAdmin(ReadOnly, TitledAdmin):
     search_help_text = "Words of a line or of what it tells, or a job"
     list_per_page = 100
 
-    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         return lookup in ("run_id__exact", "row_id__exact") or super().lookup_allowed(lookup, value, request)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[LogLine]:

@@ -126,7 +126,7 @@ class LedgerAdmin(ReadOnly, SearchedBySite, ActingAdmin):
     acts = actions.LEDGER_ACTS
     change_form_template = "admin/pipeline/documentstate/change_form.html"  # type: ignore[misc]
     fieldsets = (
-        ("Of what", {"fields": ("site_name", "document_name", "records", "unit", "pipeline", "of_run")}),
+        ("Of what", {"fields": ("site_name", "document_name", "records", "part", "stage", "of_run")}),
         ("What the step reported", {"fields": ("facts_shown", "processed_at")}),
         (
             "For debugging",
@@ -201,6 +201,10 @@ class LedgerAdmin(ReadOnly, SearchedBySite, ActingAdmin):
     @admin.display(description="stage", ordering="pipeline")
     def stage(self, row: DocumentState) -> str:
         return row.pipeline
+
+    @admin.display(description="part of the site")
+    def part(self, row: DocumentState) -> str:
+        return title_of(row) if row.document is None else "-"
 
     @admin.display(description="records")
     def records(self, row: DocumentState) -> SafeString:

@@ -20,11 +20,11 @@ from records import notes
 from records.models import Alert, ApiToken, Note, SavedSearch
 
 
-def _settle(chosen: QuerySet[Any], operator: Operator, seconds: float) -> ActOutcome:
+def _settle(chosen: QuerySet[Any], operator: Operator) -> ActOutcome:
     return ActOutcome(tuple(notes.settle(chosen, operator.by, operator.reason)), ())
 
 
-def _revoke(chosen: QuerySet[Any], operator: Operator, seconds: float) -> ActOutcome:
+def _revoke(chosen: QuerySet[Any], operator: Operator) -> ActOutcome:
     revoked = list(chosen.filter(revoked_at=None).values_list("pk", flat=True))
     ApiToken.objects.filter(pk__in=revoked).update(revoked_at=timezone.now())
     return ActOutcome(tuple(revoked), ())
@@ -53,7 +53,7 @@ class NoteAdmin(ReadOnly, ActingAdmin):
             "settle",
             "Settle",
             "It is closed, with what you did about it.",
-            _settle,
+            here=_settle,
             needs_reason=True,
             fits=lambda note: note.settled_at is None,
         ),
@@ -92,7 +92,7 @@ class ApiTokenAdmin(ActingAdmin):
             "revoke",
             "Revoke",
             "Whoever uses it is refused from now on.",
-            _revoke,
+            here=_revoke,
             danger=True,
             fits=lambda token: token.revoked_at is None,
         ),

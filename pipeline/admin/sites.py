@@ -23,6 +23,7 @@ from pipeline.models import DocumentState, Retirement, Run, Silence, SourceState
 from pipeline.reports.overview import still_sites
 from pipeline.reports.site import report_on
 from pipeline.reports.sites import failed_sites
+from pipeline.work.fetch.registry import fetchers
 from sites.models import Site, Source
 from sites.stages import WORK_STAGES
 
@@ -84,12 +85,24 @@ class ConditionFilter(admin.SimpleListFilter):
         return queryset
 
 
+def platforms() -> list[tuple[str, str]]:
+    return sorted(((name, fetcher.label) for name, fetcher in fetchers().items()), key=lambda pair: pair[1])
+
+
 class SourceForm(forms.ModelForm):
+    """The platform from a list; one that is installed no more stays where it is."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        known, mine = platforms(), self.instance.platform
+        if mine and mine not in dict(known):
+            known.append((mine, f"{mine} (not installed)"))
+        self.fields["platform"] = forms.ChoiceField(choices=[("", "---------"), *known])
+
     class Meta:
         model = Source
         fields = ("site", "platform", "url", "options", "enabled")
         widgets = {
-            "platform": forms.TextInput(attrs={"size": 14}),
             "url": forms.URLInput(attrs={"size": 44}),
             "options": forms.Textarea(attrs={"rows": 2, "cols": 26}),
         }
@@ -123,7 +136,7 @@ class SiteAdmin(ActingAdmin):
     fieldsets = (
         (
             "Who it is",
-            {"fields": (("subdomain", "records"), ("name", "kind"), ("state", "country"), ("lat", "lng"))},
+            {"fields": (("key", "records"), ("name", "kind"), ("state", "country"), ("lat", "lng"))},
         ),
         ("How it is read", {"fields": (("start_year", "languages", "time_zone"), "scraper", "extra")}),
     )
@@ -134,11 +147,34 @@ class SiteAdmin(ActingAdmin):
         return sites.annotate(has_failed=Exists(failed), failures_now=FAILURES)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Site | None = None) -> tuple[str, ...]:
-        return ("subdomain", "records") if obj else ("records",)
+        return ("key", "records") if obj else ("records",)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Site | None = None) -> Any:
+        """A key is typed once, and is shown from then on."""
+        (title, who), *others = super().get_fieldsets(request, obj)
+        first = ("key" if obj else "subdomain", "records")
+        return [(title, {**who, "fields": (first, *who["fields"][1:])}), *others]
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if field is not None and db_field.name == "subdomain":
+            field.label = "Key"
+        return field
 
     def get_urls(self) -> list[URLPattern]:
         live = self.admin_site.admin_view(self.live_view)
-        return [path("<path:object_id>/live/", live, name="sites_site_live"), *super().get_urls()]
+        look = self.admin_site.admin_view(self.look_view)
+        return [
+            path("add/look/<int:pk>/", look, name="sites_site_look"),
+            path("<path:object_id>/live/", live, name="sites_site_live"),
+            *super().get_urls(),
+        ]
+
+    def look_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """What the page of a new site shows while a job looks at its address."""
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        return add_site.live(request, pk)
 
     def standing_of(self, obj: Site) -> actions.SiteStanding:
         return actions.SiteStanding(
@@ -184,6 +220,10 @@ class SiteAdmin(ActingAdmin):
             raise Http404
         context = {"report": report_on(site), "acts": self.acts_on(site, request)}
         return render(request, "pipeline/_site.html", context)
+
+    @admin.display(description="key")
+    def key(self, site: Site) -> str:
+        return site.pk
 
     @admin.display(description="records")
     def records(self, site: Site) -> SafeString:

@@ -1,5 +1,6 @@
 """Webhooks, and what was sent to them."""
 
+from django import forms
 from django.contrib import admin
 from django.db import models
 from django.utils.safestring import SafeString
@@ -9,7 +10,28 @@ from pipeline.admin.base import ReadOnly, TitledAdmin
 from pipeline.models import (
     Webhook,
     WebhookDelivery,
+    list_of_events,
 )
+
+
+class WebhookForm(forms.ModelForm):
+    """Events to tick; the secret is typed and never shown again."""
+
+    events = forms.MultipleChoiceField(
+        choices=Webhook.Event.choices, widget=forms.CheckboxSelectMultiple, initial=list_of_events
+    )
+    secret = forms.CharField(
+        required=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        help_text="Signs what is sent. Leave it empty to keep the one that is there, or to have one made.",
+    )
+
+    class Meta:
+        model = Webhook
+        fields = ("url", "site", "events", "secret", "enabled")
+
+    def clean_secret(self) -> str:
+        return self.cleaned_data["secret"] or self.instance.secret
 
 
 @admin.register(Webhook)
@@ -18,6 +40,7 @@ class WebhookAdmin(TitledAdmin):
     list_filter = ("enabled",)
     search_fields = ("url", "=site__subdomain")
     raw_id_fields = ("site",)
+    form = WebhookForm
     fields = ("url", "site", "events", "secret", "enabled")
     formfield_overrides = {models.URLField: {"assume_scheme": "https"}}
 

@@ -15,10 +15,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
+from redis.exceptions import RedisError
 
 from pipeline.dashboard import charts
 from pipeline.permissions import LOOK, OPERATE
 from pipeline.queue import inspection
+from pipeline.redaction import redact
 from pipeline.reports.dashboard import Board, read_board
 from pipeline.reports.health import Check, Level
 from pipeline.reports.wording import plural
@@ -46,6 +48,15 @@ def staff(view: View) -> View:
 scripted: Any = csp_update({"script-src": [UNSAFE_INLINE]})
 
 
+def no_redis(request: HttpRequest, error: RedisError) -> HttpResponse:
+    context = {
+        **admin.site.each_context(request),
+        "title": "The queue cannot be reached",
+        "error": redact(str(error)),
+    }
+    return render(request, "pipeline/no_redis.html", context, status=503)
+
+
 def queue_page(view: View) -> View:
     """The queue's own pages: to look for those who may look, to act for those who may act."""
 
@@ -53,7 +64,10 @@ def queue_page(view: View) -> View:
     def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if request.method not in ("GET", "HEAD") and not request.user.has_perm(OPERATE):
             raise PermissionDenied
-        return staff(view)(request, *args, **kwargs)
+        try:
+            return staff(view)(request, *args, **kwargs)
+        except RedisError as error:
+            return no_redis(request, error)
 
     page: View = scripted(wrapper)
     return page
@@ -68,6 +82,7 @@ def dashboard(request: HttpRequest) -> HttpResponse:
         "needs": needs(found),
         "ring": charts.ring(found.overview.score.percent),
         "chart": charts.hour_chart(found.hours),
+        "steps": first_steps(found),
         "spans": charts.spans(found.overview.steps),
     }
     if getattr(request, "htmx", False):
@@ -89,6 +104,48 @@ def help_workers(request: HttpRequest) -> HttpResponse:
         "folder": settings.BASE_DIR,
     }
     return render(request, "pipeline/help_workers.html", context)
+
+
+@dataclass(frozen=True)
+class FirstStep:
+    """One of the three things that a new installation needs; it ticks itself."""
+
+    title: str
+    words: str
+    done: bool
+    url: str = ""
+    button: str = ""
+
+
+def first_steps(found: Board) -> list[FirstStep]:
+    """Until the first run has completed."""
+    sites, force = found.overview.sites, found.overview.force
+    if found.has_records:
+        return []
+    served = force.reachable and all(queue.workers for queue in force.queues)
+    return [
+        FirstStep(
+            "Start the workers",
+            "They fetch, read and publish. Every queue needs at least one.",
+            served,
+            reverse("help_workers"),
+            "How to start them",
+        ),
+        FirstStep(
+            "Add your first city",
+            "From the address of its agendas and minutes; what is found is shown before anything is saved.",
+            bool(sites.total),
+            reverse("admin:sites_site_add"),
+            "Add a city",
+        ),
+        FirstStep(
+            "Run it",
+            "Its documents are fetched, read and made searchable. You can watch, or leave.",
+            False,
+            reverse("admin:sites_site_changelist") if sites.total else "",
+            "Look at the first run" if sites.running else "Start its first run",
+        ),
+    ]
 
 
 @dataclass(frozen=True)

@@ -215,6 +215,10 @@ class Migration(migrations.Migration):
                 "ordering": ["-id"],
             },
         ),
+        migrations.AlterModelOptions(
+            name="documentstate",
+            options={"verbose_name": "step of a document", "verbose_name_plural": "steps of documents"},
+        ),
         migrations.AddField(
             model_name="documentstate",
             name="error_group",

@@ -135,8 +135,8 @@ class DocumentState(models.Model):
     class Meta:
         db_table = "document_pipeline_state"
         db_table_comment = "The ledger: one row for each document (or unit) in each stage"
-        verbose_name = "ledger row"
-        verbose_name_plural = "ledger rows"
+        verbose_name = "step of a document"
+        verbose_name_plural = "steps of documents"
         constraints = [
             models.CheckConstraint(condition=Q(status__in=Status.values), name="ck_dps_status"),
             models.CheckConstraint(
@@ -177,7 +177,7 @@ class DocumentState(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.unit or f'document {self.document_id}'} @ {self.pipeline}"
+        return f"{self.unit or f'document {self.document_id}'} in {self.pipeline}"
 
     @property
     def is_left_out(self) -> bool:

@@ -72,7 +72,11 @@ def open_client() -> Client:
 
 def preview(url: str, client: Client, today: date) -> list[Preview]:
     """Every platform found at the address, the likeliest first, each with what it would list."""
-    return [_preview(found, client, today, {}) for found in recognise(url, client)[:MOST]]
+    return [preview_of(found, client, today) for found in recognise(url, client)[:MOST]]
+
+
+def preview_of(found: Recognised, client: Client, today: date) -> Preview:
+    return _preview(found, client, today, {})
 
 
 def look_as(platform: str, url: str, options: Mapping[str, Any], client: Client, today: date) -> Preview:

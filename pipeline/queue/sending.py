@@ -18,6 +18,7 @@ log = structlog.get_logger()
 COORDINATOR_QUEUE = "high"
 COORDINATOR_JOB = "pipeline.jobs.coordinate"
 BULK_JOB = "pipeline.jobs.work_off_bulk"
+LOOK_JOB, LOOK_QUEUE = "pipeline.jobs.look_at_address", "fetch"
 FAILURE_TTL = 7 * 24 * 3600
 
 
@@ -170,3 +171,17 @@ def send_bulk(bulk_id: int, seq: int) -> bool:
         log.warning("queue unreachable; reconcile will send the bulk act", bulk=bulk_id, error=str(error))
         return False
     return True
+
+
+def send_look(look_id: int) -> None:
+    """Somebody waits for it: before everything else in its queue."""
+    django_rq.get_queue(LOOK_QUEUE).enqueue_call(
+        LOOK_JOB,
+        args=(look_id,),
+        job_id=f"look-{look_id}",
+        timeout=settings.JOB_LIMITS[LOOK_QUEUE],
+        result_ttl=3600,
+        failure_ttl=FAILURE_TTL,
+        retry=_redelivery(),
+        at_front=True,
+    )

@@ -53,6 +53,8 @@ class Board:
     hours: list[Hour]
     runs: list[Run]
     groups: list[ErrorGroup]
+    # Whether any run has ever completed.
+    has_records: bool
 
 
 def read_board() -> Board:
@@ -62,6 +64,7 @@ def read_board() -> Board:
         hours=hours(timezone.now()),
         runs=list(Run.objects.all()[:LATEST_RUNS]),
         groups=failures.open_groups(),
+        has_records=Site.objects.filter(last_completed_at__isnull=False).exists(),
     )
 
 

@@ -30,11 +30,11 @@ def test_from_the_failure_to_its_end(open_page, ended, run_jobs):
 
     # See the failure.
     expect(page.get_by_role("heading", name="What needs you now")).to_be_visible()
-    expect(page.get_by_role("link", name="1 document has failed")).to_be_visible()
+    expect(page.get_by_role("link", name="1 failure", exact=True)).to_be_visible()
     shoot(page, "dashboard")
 
     # Open it, and read why.
-    page.get_by_role("link", name="1 document has failed").click()
+    page.get_by_role("link", name="1 failure", exact=True).click()
     expect(page.get_by_text("corrupt").first).to_be_visible()
     shoot(page, "failures")
     page.locator("#result_list tbody a").first.click()
@@ -103,7 +103,7 @@ def test_search_the_list_and_start_what_was_found(open_page, ended, run_jobs):
 def test_a_viewer_sees_everything_and_may_act_on_nothing(open_page, ended):
     page = open_page()
     log_in(page, "viewer")
-    expect(page.get_by_role("link", name="1 document has failed")).to_be_visible()
+    expect(page.get_by_role("link", name="1 failure", exact=True)).to_be_visible()
 
     page.goto("/admin/sites/site/")
     expect(page.locator("#result_list tbody tr")).to_have_count(2)

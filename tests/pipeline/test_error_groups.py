@@ -67,7 +67,7 @@ def test_the_log_of_a_job_says_what_happened_and_belongs_to_its_run_and_row(brok
     assert [line.event for line in lines] == ["attempt failed", "job finished"]
     assert lines[0].fields["code"] == "corrupt"
     assert {line.run_id for line in lines} == {row.run_id}
-    assert LogLine.objects.filter(run_id=row.run_id, stage="coordinator").exists()
+    assert LogLine.objects.filter(run=row.run, stage="coordinator").exists()
 
 
 def test_the_log_is_bounded_redacted_and_kept_for_a_time(broken, settings, monkeypatch):

@@ -10,8 +10,9 @@ from django.utils import timezone
 
 from pipeline.errors import PipelineError
 from pipeline.management.terminal.base import COULD_NOT, OperatorCommand
-from pipeline.operations import add_site
+from pipeline.operations import add_site, looking
 from pipeline.operations.add_site import Preview
+from pipeline.work.fetch import diagnosis
 from pipeline.work.fetch.refs import DocRef
 
 ABOUT = {
@@ -54,8 +55,8 @@ The platforms and their options are in docs/fetchers.md. Exit code 0: added, or 
         parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
 
     def handle(self, *, url: str, subdomain: str, state: str, dry_run: bool, **options: Any) -> str:
-        if not options["platform"] and not url.startswith(("http://", "https://")):
-            raise CommandError(f"{url!r} is no address; expected https://…", returncode=COULD_NOT)
+        if not options["platform"]:
+            url = _address(url)
         previews = self._look(url, options["platform"], options["option"], timezone.localdate())
         picked = add_site.chosen(previews, options["every"])
         name = subdomain or add_site.suggest_subdomain(url, state)
@@ -82,7 +83,9 @@ The platforms and their options are in docs/fetchers.md. Exit code 0: added, or 
                     return [add_site.look_as(platform, url, _options(given), client, today)]
                 return add_site.preview(url, client, today)
         except PipelineError as error:
-            raise CommandError(f"{error.code}: {error}") from error
+            wrong = diagnosis.DIAGNOSES.get(diagnosis.code_of(error))
+            told = f"{wrong.says} {wrong.advice} " if wrong else ""
+            raise CommandError(f"{told}({error.code}: {error})") from error
 
     def _create(self, name: str, picked: Sequence[Preview], values: dict[str, Any]) -> add_site.Created:
         try:
@@ -101,6 +104,15 @@ The platforms and their options are in docs/fetchers.md. Exit code 0: added, or 
             if preview in picked:
                 for ref in preview.newest():
                     self.stdout.write(f"      {_line(ref)}")
+
+
+def _address(text: str) -> str:
+    """https:// is put in front; a name alone is answered with where such a city usually is."""
+    url = looking.address_of(text)
+    if not url:
+        meant = " or ".join(looking.did_you_mean(text)) or "https://…"
+        raise CommandError(f"{text!r} is no address; did you mean {meant}?", returncode=COULD_NOT)
+    return url
 
 
 def _counts(preview: Preview) -> str:

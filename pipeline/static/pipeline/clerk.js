@@ -32,6 +32,10 @@
     document.querySelectorAll("[data-live]").forEach((part) => {
       setInterval(() => refresh(part), 1000 * (SECONDS[part.id] || 10));
     });
+    const all = document.querySelector("#changelist-form[action*='/queues/'] #action-toggle");
+    all?.addEventListener("change", () => {
+      document.querySelectorAll("input.action-select").forEach((box) => { box.checked = all.checked; });
+    });
     const toggle = document.getElementById("live-toggle");
     if (toggle) {
       toggle.addEventListener("click", () => {
