@@ -32,6 +32,7 @@ $(DEMO_STAMP): requirements.txt requirements-demo.txt constraints.txt | $(BIN)/p
 
 $(STAMP): requirements.txt requirements-demo.txt requirements-extras.txt requirements-dev.txt constraints.txt | $(BIN)/python
 	@$(BIN)/python scripts/install-packages requirements-dev.txt
+	@ln -sf ../../scripts/clerk $(BIN)/clerk
 	@touch $(DEMO_STAMP) $@
 
 browser:  ## install Chromium for the browser tests, where that is allowed

@@ -8,6 +8,7 @@ from django.core.management import execute_from_command_line
 
 from clerk_project import __version__, environment
 from pipeline import redaction
+from pipeline.short_names import in_full
 
 
 def main() -> None:
@@ -17,6 +18,6 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "clerk_project.settings")
     redaction.guard_streams()
     try:
-        execute_from_command_line(environment.take_option(sys.argv, os.environ))
+        execute_from_command_line(in_full(environment.take_option(sys.argv, os.environ)))
     except ImproperlyConfigured as error:
         sys.exit(f"Clerk cannot start: {error}")

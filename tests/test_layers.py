@@ -16,6 +16,7 @@ OURS = ("sites", "pipeline", "records", "clerk_project")
 ARROWS: dict[str, tuple[str, ...]] = {
     "sites": (),
     "pipeline.redaction": (),
+    "pipeline.short_names": (),
     "pipeline.errors": ("pipeline.redaction",),
     "pipeline.error_codes": (),
     "pipeline.indexes": (),

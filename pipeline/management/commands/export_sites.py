@@ -9,6 +9,8 @@ from pipeline.management.terminal.base import COULD_NOT, OperatorCommand
 from pipeline.operations import import_export
 from sites.models import Site
 
+STDOUT = Path("-")
+
 
 class Command(OperatorCommand):
     help = "Write every site and its sources as CSV (a line a source) or JSON."
@@ -16,16 +18,19 @@ class Command(OperatorCommand):
 examples:
   manage.py export_sites sites.csv
   manage.py export_sites sites.json
-  manage.py export_sites --format csv | head    # to the standard output
+  manage.py export_sites - --format csv | head    # to the standard output
 
 Exit code 0: written; 2: the file cannot be written.
 """
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", nargs="?", type=Path, help="where to; the standard output if absent")
+        parser.add_argument(
+            "file", nargs="?", type=Path, help="where to; the standard output if it is - or absent"
+        )
         parser.add_argument("--format", choices=("csv", "json"), help="told from the file's name if absent")
 
     def handle(self, *, file: Path | None, format: str | None, **options: Any) -> str | None:
+        file = None if file == STDOUT else file
         as_csv = (format or (import_export.format_of(file) if file else "json")) == "csv"
         sites = Site.objects.prefetch_related("sources")
         text = import_export.export_csv(sites) if as_csv else import_export.export_json(sites)

@@ -121,7 +121,12 @@ start. 130: you stopped watching; the runs go on.
         stop_if_lost(outcome)
         failed = sum(one.ended and one.run.status != Run.Status.COMPLETED for one in found)
         if not no_wait and not all(one.ended for one in found):
-            raise CommandError("stopped watching; the runs go on", returncode=INTERRUPTED)
+            going = sum(not one.ended for one in found)
+            words = f"{plural(going, 'run goes', 'runs go')} on in the workers"
+            raise CommandError(
+                f"stopped watching; {words}. `pipeline_status` shows them, `cancel_run` ends one",
+                returncode=INTERRUPTED,
+            )
         if failed or outcome.refused:
             raise CommandError(
                 f"{failed} runs did not complete, {len(outcome.refused)} were refused", returncode=FAILED

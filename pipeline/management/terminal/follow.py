@@ -1,8 +1,9 @@
 """Watching runs until they end: bars on a terminal, a line for each change elsewhere."""
 
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -12,11 +13,13 @@ from pipeline.management.terminal.screen import bar, grid, polite_stop
 from pipeline.models import Run
 from pipeline.queue import inspection
 from pipeline.reports.standstill import explain
+from pipeline.reports.wording import duration
 from sites.models import Site
-from sites.stages import Progress, wave_of
+from sites.stages import WORK_STAGES, Progress, wave_of
 
 SHOWN = 15
 LOOK_SECONDS = 1.0
+LOOKS, WAITING_SHOWN = 300, 3
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,11 @@ class Follow:
             sum(part.completed for part in parts),
             sum(part.failed for part in parts),
         )
+
+    @property
+    def done(self) -> int:
+        """Jobs of this run that have ended, of every stage."""
+        return sum(self.site.progress(stage).done for stage in WORK_STAGES)
 
     @property
     def words(self) -> str:
@@ -67,8 +75,31 @@ def follow(run_ids: Sequence[int], screen: Console | None) -> list[Follow]:
 
 
 def _on_terminal(screen: Console, run_ids: Sequence[int]) -> None:
+    pace = Pace()
     with Live(console=screen, auto_refresh=False) as live:
-        _until_ended(run_ids, lambda found: live.update(picture(screen, found), refresh=True))
+        _until_ended(run_ids, lambda found: live.update(picture(screen, found, pace), refresh=True))
+
+
+@dataclass
+class Pace:
+    """How fast it goes: from the first look on, or, on long runs, over the last minutes."""
+
+    looks: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=LOOKS))
+    began: float = field(default_factory=time.monotonic)
+
+    def look(self, found: Sequence[Follow]) -> str:
+        """Elapsed, rate, and the time left in the stages that are open."""
+        now, done = time.monotonic(), sum(one.done for one in found)
+        self.looks.append((now, done))
+        then, before = self.looks[0]
+        rate = (done - before) / (now - then) if now > then else 0.0
+        left = sum(one.progress.total - one.progress.done for one in found if not one.ended)
+        parts = [f"{duration(now - self.began)} elapsed"]
+        if rate > 0:
+            parts.append(f"{60 * rate:,.0f} a minute" if rate < 10 else f"{rate:,.0f} a second")
+            if left:
+                parts.append(f"about {duration(left / rate)} left in the open stages")
+        return ", ".join(parts)
 
 
 def _in_lines(screen: Console, run_ids: Sequence[int]) -> None:
@@ -94,10 +125,12 @@ def _until_ended(run_ids: Sequence[int], show: Callable[[list[Follow]], object])
         time.sleep(LOOK_SECONDS)
 
 
-def picture(screen: Console, found: list[Follow]) -> RenderableType:
+def picture(screen: Console, found: list[Follow], pace: Pace | None = None) -> RenderableType:
     ended = sum(one.ended for one in found)
     going = [one for one in found if not one.ended]
-    shown = (going + [one for one in found if one.ended])[:SHOWN]
+    # The bars leave room for the lines below them, on a small terminal too.
+    room = min(SHOWN, max(3, screen.height - 8))
+    shown = (going + [one for one in found if one.ended])[:room]
     table = grid({"no_wrap": True, "style": "bold"}, {}, {"overflow": "ellipsis", "no_wrap": True})
     for one in shown:
         done = one.progress
@@ -108,14 +141,23 @@ def picture(screen: Console, found: list[Follow]) -> RenderableType:
     parts: list[RenderableType] = [table]
     if len(found) > len(shown):
         parts.append(Text(f"… and {len(found) - len(shown)} more"))
+    if pace is not None:
+        parts.append(Text(pace.look(found)))
     parts.append(
-        Text(f"{ended} of {len(found)} runs have ended. Ctrl-C stops watching, not the runs.", "dim")
+        Text(f"{ended:,} of {len(found):,} runs have ended. Ctrl-C stops watching, not the runs.", "dim")
     )
     return Group(*parts, *_why_slow(going))
 
 
 def _why_slow(going: list[Follow]) -> list[Text]:
-    """The reasons of the first few that do not move by themselves: no worker, paused."""
-    explained = explain([one.site for one in going[:3]], inspection.read_workforce())
-    helped = {standstill.reason for standstill in explained if standstill.command in ("workers",)}
-    return [Text(f"{reason}: start some with `manage.py workers`", "yellow") for reason in sorted(helped)]
+    """Why the first few wait; in yellow where it takes a person or reconcile to go on."""
+    explained = explain([one.site for one in going[:WAITING_SHOWN]], inspection.read_workforce())
+    lines = []
+    for standstill in explained:
+        hint = f" (manage.py {standstill.command})" if standstill.command else ""
+        style = "yellow" if standstill.command else "dim"
+        told = Text(
+            f"{standstill.site_id}: {standstill.reason}{hint}", style, no_wrap=True, overflow="ellipsis"
+        )
+        lines.append(told)
+    return lines

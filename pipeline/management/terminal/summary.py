@@ -35,7 +35,7 @@ def _sections(screen: Console, overview: Overview) -> Iterator[RenderableType]:
     if any(step.waiting for step in overview.steps):
         yield _waiting(overview)
     if overview.failures:
-        yield _failures(overview)
+        yield _failures(screen, overview)
     if overview.standstills:
         yield _standstills(overview)
     yield _checks(overview)
@@ -91,10 +91,19 @@ def _statuses(screen: Console, overview: Overview) -> Table:
     return table
 
 
+NARROW = 100
+# Columns of the steps that a narrow terminal does without, the least missed first.
+SPARED = (("stage p50/p95", 112), ("job p50/p95", 94), ("no text", 74))
+
+
 def _steps(screen: Console, overview: Overview) -> Table:
-    table = _columns("Step", "", "", "done/total", "failed", "no text", "job p50/p95", "stage p50/p95")
+    """As many columns as there is room for; none is cut in the middle."""
+    names = ["Step", "", "%", "done/total", "failed", "no text", "job p50/p95", "stage p50/p95"]
+    kept = [name for name in names if screen.width >= dict(SPARED).get(name, 0)]
+    table = _columns(*("" if name == "%" else name for name in kept))
     for step in overview.steps:
-        table.add_row(*_step(screen, step))
+        cells = dict(zip(names, _step(screen, step), strict=True))
+        table.add_row(*(cells[name] for name in kept))
     return table
 
 
@@ -109,7 +118,7 @@ def _columns(*names: str) -> Table:
 def _step(screen: Console, step: StageFigures) -> tuple[RenderableType, ...]:
     return (
         step.stage,
-        bar(screen, step.share, width=14, failed=step.failed_share),
+        bar(screen, step.share, width=14 if screen.width >= 80 else 8, failed=step.failed_share),
         percent(step.processed, step.total),
         f"{step.processed:,}/{step.total:,}",
         Text(f"{step.failed_terminal:,}", "red" if step.failed_terminal else "dim"),
@@ -142,14 +151,17 @@ def _waiting(overview: Overview) -> Table:
     return table
 
 
-def _failures(overview: Overview) -> Table:
-    shown, total = len(overview.failures), max(overview.failure_count, len(overview.failures))
-    table = grid(
-        {"no_wrap": True},
-        {"no_wrap": True, "style": "red"},
-        {"overflow": "fold"},
-        title=f"Recent failures (showing {shown:,} of {total:,})",
+def _failures(screen: Console, overview: Overview) -> Table:
+    # On a terminal a line each, cut at its edge; in a file whole, for whoever searches it.
+    one_line = {"no_wrap": True, "overflow": "ellipsis"}
+    message = one_line if screen.is_terminal and screen.width < NARROW else {"overflow": "fold"}
+    times, codes = (
+        {"no_wrap": True, "min_width": max(map(len, words))}
+        for words in zip(*((clock(one.at), one.code) for one in overview.failures), strict=True)
     )
+    shown, total = len(overview.failures), max(overview.failure_count, len(overview.failures))
+    title = f"Recent failures (showing {shown:,} of {total:,})"
+    table = grid(times, {**codes, "style": "red"}, message, title=title)
     for failure in overview.failures:
         number = f" (document {failure.document_id})" if failure.document_id else ""
         table.add_row(
