@@ -46,7 +46,7 @@ def test_every_command_of_ours_has_its_exit_codes_in_the_guide() -> None:
 
 
 def test_every_guide_is_linked_from_the_readme() -> None:
-    linked = set(re.findall(r"\]\(docs/([a-z-]+\.md)", README))
+    linked = set(re.findall(r"\]\(docs/([A-Za-z-]+\.md)", README))
 
     assert linked == {path.name for path in (ROOT / "docs").glob("*.md")}
 

@@ -74,7 +74,8 @@ class ErrorGroupAdmin(ReadOnly, ActingAdmin):
     change_form_template = "admin/pipeline/errorgroup/change_form.html"  # type: ignore[misc]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ErrorGroup]:
-        return super().get_queryset(request).annotate(failed_now=FAILED_NOW).prefetch_related("days")
+        # Not the queryset of the admin, which would be sorted by the count before it is there.
+        return ErrorGroup.objects.annotate(failed_now=FAILED_NOW).prefetch_related("days")
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
         return ("-failed_now", "-last_seen")
