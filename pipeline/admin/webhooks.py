@@ -2,7 +2,6 @@
 
 from django import forms
 from django.contrib import admin
-from django.db import models
 from django.utils.safestring import SafeString
 
 from pipeline.admin import html
@@ -17,6 +16,7 @@ from pipeline.models import (
 class WebhookForm(forms.ModelForm):
     """Events to tick; the secret is typed and never shown again."""
 
+    url = forms.URLField(max_length=500, assume_scheme="https")
     events = forms.MultipleChoiceField(
         choices=Webhook.Event.choices, widget=forms.CheckboxSelectMultiple, initial=list_of_events
     )
@@ -42,7 +42,6 @@ class WebhookAdmin(TitledAdmin):
     raw_id_fields = ("site",)
     form = WebhookForm
     fields = ("url", "site", "events", "secret", "enabled")
-    formfield_overrides = {models.URLField: {"assume_scheme": "https"}}
 
 
 @admin.register(WebhookDelivery)

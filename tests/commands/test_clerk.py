@@ -103,8 +103,8 @@ def test_without_a_shell_it_asks_for_which(manage):
 # ---- A small terminal ---------------------------------------------------------------------------------
 
 
-def terminal(width: int = 80, height: int = 24) -> Console:
-    return Console(file=StringIO(), force_terminal=True, width=width, height=height, color_system=None)
+def terminal(file: StringIO, width: int = 80, height: int = 24) -> Console:
+    return Console(file=file, force_terminal=True, width=width, height=height, color_system=None)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -113,9 +113,9 @@ def test_no_column_is_cut_and_no_message_wraps(make_site, trivial_jobs, run_jobs
     site = make_site("a-rather-long-name-of-a-township.pa", titles=["ok", "bad"])
     flow.start(site.pk)
     run_jobs()
-    screen = terminal(width)
+    screen = terminal(out := StringIO(), width)
     screen.print(summary.draw(screen, overview.read_overview()))
-    lines = screen.file.getvalue().splitlines()
+    lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= width
     steps = [line for line in lines if re.match(r"(fetch|ocr|deploy) ", line)]
     assert len(steps) == 3
@@ -129,10 +129,10 @@ def test_no_column_is_cut_and_no_message_wraps(make_site, trivial_jobs, run_jobs
 def test_watching_says_the_rate_the_time_left_and_why_it_waits(make_site, trivial_jobs, run_jobs):
     run = flow.start(make_site(titles=["ok"] * 10).pk)
     run_jobs(only="fetch")
-    pace, screen = Pace(), terminal()
+    pace, screen = Pace(), terminal(out := StringIO())
     pace.looks.append((pace.began - 10, 0))
     screen.print(follow.picture(screen, follow.progress_of([run.pk]), pace))
-    shown = screen.file.getvalue()
+    shown = out.getvalue()
     assert re.search(r"elapsed, 66 a minute", shown)
     assert "no worker on queue high" in shown
     assert "0 of 1 runs have ended" in shown

@@ -49,14 +49,16 @@ def test_slices_follow_one_another_until_all_is_done(sixty, run_jobs, monkeypatc
     assert act.seq > 0
 
 
-def test_a_slice_delivered_twice_does_nothing_twice(sixty):
+def test_a_slice_delivered_twice_does_nothing_twice(sixty, monkeypatch):
+    monkeypatch.setattr(bulk, "SLICE_SECONDS", 300)
     act = begin()
     bulk.work_off(act.pk, 0)
     bulk.work_off(act.pk, 0)
     assert Intervention.objects.count() == 60
 
 
-def test_two_slices_at_once_share_the_work(sixty, in_processes):
+def test_two_slices_at_once_share_the_work(sixty, in_processes, monkeypatch):
+    monkeypatch.setattr(bulk, "SLICE_SECONDS", 300)
     act = begin("start", 60)
     assert in_processes(2, lambda number: bulk.work_off(act.pk, 0)) == [0, 0]
     assert Run.objects.count() == 60
