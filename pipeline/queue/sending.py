@@ -158,7 +158,7 @@ def send_coordinator(site_id: str, run_id: int, seq: int) -> bool:
 def send_bulk(bulk_id: int, seq: int) -> bool:
     """The next slice of an act on many. False when Redis would not take it; reconcile sends it then."""
     try:
-        connections.queue(COORDINATOR_QUEUE).enqueue_call(
+        connection.queue(COORDINATOR_QUEUE).enqueue_call(
             BULK_JOB,
             args=(bulk_id, seq),
             job_id=f"bulk-{bulk_id}-{seq}",
@@ -175,7 +175,7 @@ def send_bulk(bulk_id: int, seq: int) -> bool:
 
 def send_look(look_id: int) -> None:
     """Somebody waits for it: before everything else in its queue."""
-    connections.queue(LOOK_QUEUE).enqueue_call(
+    connection.queue(LOOK_QUEUE).enqueue_call(
         LOOK_JOB,
         args=(look_id,),
         job_id=f"look-{look_id}",
