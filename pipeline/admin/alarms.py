@@ -19,7 +19,7 @@ from pipeline.operations.interventions import ActOutcome, Operator, for_each
 from pipeline.work.notify import check_address
 
 
-def _test(chosen: QuerySet[Any], operator: Operator, seconds: float) -> ActOutcome:
+def _test(chosen: QuerySet[Any], operator: Operator) -> ActOutcome:
     def act(channel: Channel) -> Notification:
         message = send_test(channel, operator.by)
         if message.status != Notification.Status.DELIVERED:
@@ -65,7 +65,9 @@ class ChannelAdmin(ActingAdmin):
         ("What and when", {"fields": ("kinds", ("quiet_from", "quiet_until"), "digest_hour")}),
     )
     readonly_fields = ("where", "off_reason")
-    acts = (Act("test", "Send a test", "Each gets a message now, and you see what was answered.", _test),)
+    acts = (
+        Act("test", "Send a test", "Each gets a message now, and you see what was answered.", here=_test),
+    )
 
     @admin.display(description="now told at")
     def where(self, channel: Channel) -> str:

@@ -1,6 +1,6 @@
 """Rhythms of sites: one by one on their page, many at once from the list of sites or of schedules."""
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import admin
@@ -13,16 +13,13 @@ from pipeline.admin.base import TitledAdmin
 from pipeline.admin.confirm import Act
 from pipeline.models import Rhythm, Schedule
 from pipeline.operations import scheduling
-from pipeline.operations.interventions import ActOutcome, Operator, for_each
+from pipeline.operations.bulk import Target
+from pipeline.operations.interventions import Operator
 from pipeline.permissions import OPERATE
 
 
-def _giving(rhythm: str) -> Callable[[QuerySet[Any], Operator, float], ActOutcome]:
-    def apply(chosen: QuerySet[Any], operator: Operator, seconds: float) -> ActOutcome:
-        keys = chosen.order_by("pk").values_list("pk", flat=True)
-        return for_each(keys, lambda key: scheduling.set_rhythm(key, rhythm, operator), seconds)
-
-    return apply
+def _sites(chosen: QuerySet[Any]) -> Iterable[Target]:
+    return (Target(key) for key in chosen.order_by("pk").values_list("pk", flat=True))
 
 
 def _act(rhythm: Rhythm) -> Act:
@@ -30,7 +27,7 @@ def _act(rhythm: Rhythm) -> Act:
         f"rhythm-{rhythm.value or 'default'}",
         f"Check {rhythm.label}" if rhythm != Rhythm.ADAPTIVE else "Check as often as it pays (adaptive)",
         PROMISES.get(rhythm, "The next check of each is planned anew, each at its own time of the period."),
-        _giving(rhythm.value),
+        _sites,
         # On a site's own page its schedule is one link away; here they would be eight buttons.
         fits=lambda standing: False,
     )

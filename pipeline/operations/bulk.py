@@ -17,8 +17,8 @@ from django.utils import timezone
 
 from pipeline.errors import Fenced
 from pipeline.flow import Refused
-from pipeline.models import BulkAct, BulkItem, DocumentState, Run
-from pipeline.operations import decisions, interventions, retiring
+from pipeline.models import BulkAct, BulkItem, DocumentState, Rhythm, Run
+from pipeline.operations import decisions, interventions, retiring, scheduling
 from pipeline.operations.interventions import ActOutcome, Operator, for_each
 from pipeline.queue import sending
 from pipeline.reconcile import reconcile
@@ -73,6 +73,13 @@ ACTS: dict[str, Act] = {
     "skip": _of_document(interventions.skip),
     "unskip": _of_document(interventions.unskip),
 }
+
+
+def _giving(rhythm: str) -> Act:
+    return lambda target, operator: scheduling.set_rhythm(target.key, rhythm, operator)
+
+
+ACTS |= {f"rhythm-{rhythm.value or 'default'}": _giving(rhythm.value) for rhythm in Rhythm}
 
 
 def _repair(targets: Sequence[Target], operator: Operator) -> ActOutcome:
