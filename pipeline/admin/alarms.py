@@ -26,7 +26,7 @@ def _test(chosen: QuerySet[Any], operator: Operator) -> ActOutcome:
             raise Refused(f"{channel}: {message.answer}")
         return message
 
-    return for_each(chosen, act, seconds)
+    return for_each(chosen, act)
 
 
 class ChannelForm(forms.ModelForm):
