@@ -11,7 +11,7 @@ WITH_SERVICES := $(PRIVATE) scripts/with-services
 QUIET_SETTINGS := CLERK_ENV_FILE= DEBUG=1 DATABASE_URL=sqlite://:memory:
 
 .DEFAULT_GOAL := help
-.PHONY: help env browser demo legacy-demo test lint bench chaos mutants clean
+.PHONY: help env browser demo legacy-demo long-takeover test lint bench chaos mutants clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
@@ -43,6 +43,10 @@ demo: $(DEMO_STAMP)  ## bring up a made-up city, run the pipeline over it, show 
 
 legacy-demo: $(DEMO_STAMP)  ## the old system on its worst day, taken over before your eyes
 	@$(WITH_SERVICES) $(BIN)/python -m demo.legacy
+
+long-takeover: env  ## the move of 300 sites by the guide, killed at every step, and every way back; an hour (SITES=)
+	TAKEOVER_SITES=$(or $(SITES),300) $(WITH_SERVICES) $(BIN)/pytest -q \
+		tests/migrations/test_whole_installation.py tests/migrations/test_way_back.py
 
 test: env lint browser  ## lint, then the whole suite on real services (ARGS="-k name" for a part of it)
 	$(if $(ARGS),$(WITH_SERVICES) $(BIN)/pytest $(ARGS),$(PRIVATE) $(BIN)/python scripts/suite.py)
