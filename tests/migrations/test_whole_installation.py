@@ -8,6 +8,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+
 import django_rq
 import pytest
 from django.conf import settings as django_settings
