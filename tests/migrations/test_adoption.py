@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import psycopg
 import pytest
+from django.core.management.base import CommandError
 from django.db import IntegrityError
 
 from demo.legacy.shapes import COUNTERS
@@ -350,3 +351,32 @@ def test_an_old_file_of_plain_text_columns_keeps_its_own_checks(sqlite):
     assert sqlite.one("SELECT extraction_status FROM sites WHERE subdomain = 'b.ca'") == "pending"
     assert verify().problems == []
     assert "not dropped yet: sites.0004_drop_site_progress" in verify().notes[0]
+
+
+def test_a_revision_with_another_key_is_refused_in_one_line_and_left_as_it_is(database):
+    database.execute("CREATE TABLE sites (subdomain varchar PRIMARY KEY, status varchar)")
+    database.execute(
+        "CREATE TABLE site_progress (id integer PRIMARY KEY, site_id varchar, current_stage varchar)"
+    )
+    database.execute("INSERT INTO sites VALUES ('a.ca', 'needs_ocr')")
+    before = schema(database, "sites")
+
+    with pytest.raises(CommandError) as refused:
+        database.migrate("pipeline")
+
+    assert str(refused.value).startswith(
+        "site_progress has no column subdomain (it has current_stage, id, site_id). Supported are"
+    )
+    assert "\n" not in str(refused.value)
+    assert schema(database, "sites") == before
+
+
+def test_going_back_leaves_no_index_that_was_not_there(database):
+    database.make_old("before")
+    database.execute("INSERT INTO sites (subdomain) VALUES ('a.ca')")
+    before = schema(database, "sites")[1]
+
+    database.migrate("pipeline")
+    database.migrate("sites", "zero")
+
+    assert schema(database, "sites")[1] == before

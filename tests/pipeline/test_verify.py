@@ -199,6 +199,38 @@ def test_a_missing_trigger_is_found_and_brought_back(healthy, capsys):
     assert found() == set()
 
 
+def test_a_changed_type_and_a_dropped_not_null_are_found(healthy):
+    if connection.vendor != "postgresql":
+        return  # its types are only leanings, and it has no ALTER COLUMN
+    with changed(
+        [
+            "ALTER TABLE documents ALTER version TYPE bigint",
+            "ALTER TABLE sites ALTER ocr_total DROP NOT NULL",
+        ],
+        [
+            "ALTER TABLE documents ALTER version TYPE integer",
+            "ALTER TABLE sites ALTER ocr_total SET NOT NULL",
+        ],
+    ):
+        [problem] = verify().problems
+
+    assert problem.examples == (
+        "sites.ocr_total: integer NULL instead of integer NOT NULL",
+        "documents.version: bigint NOT NULL instead of integer NOT NULL",
+    )
+
+
+def test_pending_drops_are_a_note_and_nothing_wrong(healthy):
+    with changed(
+        ["UPDATE django_migrations SET name = 'x' WHERE app = 'sites' AND name = '0005_drop_legacy_columns'"],
+        ["UPDATE django_migrations SET name = '0005_drop_legacy_columns' WHERE name = 'x'"],
+    ):
+        report = verify()
+
+    assert report.ok
+    assert report.notes[0].startswith("not dropped yet: sites.0005_drop_legacy_columns")
+
+
 def test_an_unapplied_migration_is_found(healthy):
     with changed(
         ["UPDATE django_migrations SET name = 'x' WHERE app = 'pipeline' AND name = '0002_legal_moves'"],

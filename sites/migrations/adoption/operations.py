@@ -1,11 +1,27 @@
 """Operations that succeed whether the table, the columns and the indexes are there already or not."""
 
+from django.core.management.base import CommandError
 from django.db import migrations, models
 from django.db.migrations.operations.base import Operation
 
 from sites.migrations.adoption import columns, notes, shape
 from sites.migrations.adoption.columns import table_exists
 from sites.migrations.adoption.locks import LOCK_TIMEOUT, run
+
+
+class UnknownShape(CommandError):
+    """The table is there under its name, and is none that the old system's later revisions had."""
+
+
+def _refuse_unknown(connection, model) -> None:
+    table, key = model._meta.db_table, model._meta.pk.column
+    found = columns.columns_of(connection, table)
+    if key not in found:
+        raise UnknownShape(
+            f"{table} has no column {key} (it has {', '.join(sorted(found))}). Supported are the old system's"
+            " databases whose tables sites and site_progress are keyed by subdomain: bring this one up to"
+            " such a revision with the old system's own migrations first. Nothing was changed."
+        )
 
 
 class AdoptModel(migrations.CreateModel):
@@ -19,6 +35,7 @@ class AdoptModel(migrations.CreateModel):
         table = model._meta.db_table
         if not table_exists(schema_editor.connection, table):
             return super().database_forwards(app_label, schema_editor, from_state, to_state)
+        _refuse_unknown(schema_editor.connection, model)
         notes.take(schema_editor, table)
         shape.ensure(schema_editor, model, model._meta.local_concrete_fields)
         there = set(notes.index_names(schema_editor.connection, table))
