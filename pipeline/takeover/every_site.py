@@ -8,6 +8,7 @@ from django.db import IntegrityError
 from pipeline.errors import Fenced
 from pipeline.models import Adoption, Intervention, Run
 from pipeline.takeover import old_rows, one_site
+from pipeline.takeover.holdings import warm_reader
 from pipeline.takeover.needs import check_database, check_storage
 from pipeline.takeover.old_rows import OldSite
 from pipeline.takeover.one_site import Adopted
@@ -40,9 +41,10 @@ def adopt(
     check_database()
     check_storage()
     report = Report(dry_run)
-    for old in old_rows.every_site():
-        if not only or old.site_id in only:
-            _adopt_one(old, report, tell)
+    with warm_reader():
+        for old in old_rows.every_site():
+            if not only or old.site_id in only:
+                _adopt_one(old, report, tell)
     if not dry_run and report.sites:
         _note(report)
     return report

@@ -1,6 +1,7 @@
 """What an old site has: the documents in its storage, and what of them is read."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -12,6 +13,7 @@ from pipeline.takeover import old_database
 from pipeline.takeover.needs import CannotTakeOver
 from pipeline.work.database.schema import Counts
 from pipeline.work.ocr.counting import LIMITS, count_pages
+from pipeline.work.ocr.process.parent import keep_warm, let_cool
 from sites.inventory import StoredDocument, documents_in
 from sites.storage import SiteFiles, share
 
@@ -87,6 +89,16 @@ def _judged(files: SiteFiles, some: list[StoredDocument]) -> list[Taken]:
         return pages is not None and stored.lacks_pages(pages)
 
     return [Taken(stored, stored.has_text and not lacks_pages(stored)) for stored in some]
+
+
+@contextmanager
+def warm_reader() -> Iterator[None]:
+    """One process to fork readers from, however many sites there are."""
+    keep_warm()
+    try:
+        yield
+    finally:
+        let_cool()
 
 
 def _pages_of(pdfs: list[Path]) -> dict[Path, int | None]:

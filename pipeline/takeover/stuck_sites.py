@@ -11,6 +11,7 @@ from redis.exceptions import RedisError
 from pipeline.errors import Fenced
 from pipeline.models import Intervention, Run
 from pipeline.takeover import old_jobs, old_rows, one_site
+from pipeline.takeover.holdings import warm_reader
 from pipeline.takeover.needs import CannotTakeOver, check_database, check_storage
 from pipeline.takeover.old_jobs import Cleaned
 from pipeline.takeover.old_rows import OldSite
@@ -41,8 +42,9 @@ def carry_over(*, dry_run: bool, tell: Callable[[str], None] = lambda line: None
     _check_database()
     queue = _queue()
     report = Report(dry_run)
-    for old in old_rows.stuck_in_ocr():
-        _carry_one(old, report, tell)
+    with warm_reader():
+        for old in old_rows.stuck_in_ocr():
+            _carry_one(old, report, tell)
     report.cleaned = _clean(queue, report)
     if not dry_run and (report.sites or report.cleaned != NOTHING):
         _note(report)
