@@ -98,8 +98,9 @@ def _half_in_the_database(root: Path) -> None:
 
 def _half_read(root: Path) -> None:
     """OCR was killed after two of three pages."""
-    words = "The council of the city met and approved the minutes of its page"
-    _add(root, "2024-01-01", pages=2, pdf=digital([[f"{words} {number}."] for number in (1, 2, 3)]))
+    day = "2024-01-01"
+    said = SAYS.format(site=root.name, meeting="CityCouncil", day=day, page="{}")
+    _add(root, day, pages=2, pdf=digital([[said.format(number)] for number in (1, 2, 3)]))
     publish(root)
 
 

@@ -55,10 +55,10 @@ def compare(before: Pages, after: Pages) -> Comparison:
 
 
 def _plain(pages: Counter[str]) -> Counter[str]:
-    """The same text with other white space around it is the same text."""
+    """The same words with other white space between them are the same text."""
     plain: Counter[str] = Counter()
     for text, times in pages.items():
-        plain[text.strip()] += times
+        plain[" ".join(text.split())] += times
     return plain
 
 

@@ -20,6 +20,8 @@ TABLES = {"minutes": "", "agendas": AGENDAS}
 # What no folder and no file may be called, or what nobody would look into.
 UNSAFE = re.compile(r"[\x00\\]|(?:^|(?<=/))\.+|^/+|/+$")
 NOTHING = Counts(0, 0)
+# A blank page is a row there and nothing that anybody could read.
+SAYS_SOMETHING = "trim(text, char(9, 10, 11, 12, 13, 32)) <> ''"
 
 
 @dataclass(frozen=True)
@@ -41,10 +43,9 @@ def counts(database: Path | None) -> Counts:
     with closing(_open(database)) as connection:
         pages = documents = 0
         for table in _tables(database):
-            pages += _number(connection, f"SELECT count(*) FROM {table}")
-            documents += _number(
-                connection, f"SELECT count(*) FROM (SELECT DISTINCT meeting, date FROM {table})"
-            )
+            pages += _number(connection, f"SELECT count(*) FROM {table} WHERE {SAYS_SOMETHING}")
+            shown = f"SELECT DISTINCT meeting, date FROM {table} WHERE {SAYS_SOMETHING}"
+            documents += _number(connection, f"SELECT count(*) FROM ({shown})")
     return Counts(pages, documents)
 
 

@@ -117,9 +117,10 @@ def _site(site_id: str) -> Iterator[Finding]:
     share().pull_all(files.root)
     stored = {_stem(found.path): found for found in documents_in(files)}
     documents = list(Document.objects.filter(site_id=site_id).exclude(path=""))
-    processed = _processed(site_id)
+    processed, without = _processed(site_id), _never_had_a_file(site_id)
     for document in documents:
-        yield from _document(files, document, stored.get(_stem(document.path)), processed)
+        if document.pk not in without:
+            yield from _document(files, document, stored.get(_stem(document.path)), processed)
     for stem in sorted(set(stored) - {_stem(document.path) for document in documents}):
         yield _alone(site_id, stored[stem])
     if (None, Stage.COMPILATION.value) in processed and not files.database.exists():
@@ -138,6 +139,15 @@ def _processed(site_id: str) -> dict[tuple[int | None, str], int]:
     return {
         (document, stage): pk for pk, document, stage in rows.values_list("pk", "document_id", "pipeline")
     }
+
+
+def _never_had_a_file(site_id: str) -> set[int | None]:
+    """Taken over from the old system when their PDF was gone, and without a text that says anything."""
+    rows = DocumentState.objects.filter(site_id=site_id, pipeline=Stage.FETCH, facts__has_pdf=False)
+    unread = DocumentState.objects.filter(site_id=site_id, pipeline=Stage.OCR).exclude(
+        status=Status.PROCESSED
+    )
+    return set(rows.values_list("document_id", flat=True)) & set(unread.values_list("document_id", flat=True))
 
 
 # ---- What a row says is there -------------------------------------------------------------------------
