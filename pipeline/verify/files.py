@@ -16,7 +16,7 @@ from pipeline.verify.published import missing_pages
 from sites.inventory import StoredDocument, documents_in
 from sites.models import Document, Kind, Site
 from sites.stages import Stage
-from sites.storage import SiteFiles, share
+from sites.storage import SiteFiles, in_writing, share
 
 DAMAGED = ".damaged"
 ORPHAN_FOLDER = "folders of sites that do not exist"
@@ -24,6 +24,7 @@ NO_DATABASE = "compiled sites without their database"
 FEWER_COMPILED = "compiled documents with fewer pages than were read"
 FEWER_PUBLISHED = "published documents with fewer pages than were read"
 BAD_PATH = "names that cannot be in storage"
+DANGLING = "links that lead nowhere"
 # What can be found, and what mends it.
 MENDS = {
     "fetched documents without their file": "verify --files --fix has the next run fetch them again",
@@ -36,6 +37,7 @@ MENDS = {
     FEWER_COMPILED: "start the site from compilation",
     FEWER_PUBLISHED: "start the site from compilation",
     BAD_PATH: "correct the path by hand; nothing in Clerk writes such a one",
+    DANGLING: "bring back what they lead to, or remove them",
     ORPHAN_FOLDER: "add the site, or move the folder away",
 }
 MISSING_FILE, WRONG_SIZE, MISSING_TEXT, FILE_ALONE, TEXT_ALONE = list(MENDS)[:5]
@@ -115,7 +117,10 @@ def _site(site_id: str) -> Iterator[Finding]:
     files = SiteFiles.of(site_id)
     # Another machine may have fetched and read them.
     share().pull_all(files.root)
-    stored = {_stem(found.path): found for found in documents_in(files)}
+    dangling: list[Path] = []
+    stored = {_stem(found.path): found for found in documents_in(files, _only_dangling(dangling))}
+    for link in dangling:
+        yield Finding(DANGLING, site_id, in_writing(str(link.relative_to(files.root))))
     documents = list(Document.objects.filter(site_id=site_id).exclude(path=""))
     processed, without = _processed(site_id), _never_had_a_file(site_id)
     for document in documents:
@@ -127,6 +132,17 @@ def _site(site_id: str) -> Iterator[Finding]:
         yield Finding(NO_DATABASE, site_id, files.database.name)
     for check, stage in ((FEWER_COMPILED, Stage.COMPILATION), (FEWER_PUBLISHED, Stage.DEPLOY)):
         yield from (Finding(check, site_id, what) for what in missing_pages(site_id, stage))
+
+
+def _only_dangling(found: list[Path]) -> Callable[[Path, OSError], None]:
+    """Any other trouble is the disk's, and must not look like the loss of what lies on it."""
+
+    def note(path: Path, error: OSError) -> None:
+        if not path.is_symlink():
+            raise error
+        found.append(path)
+
+    return note
 
 
 def _stem(path: str) -> str:
