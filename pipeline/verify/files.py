@@ -157,7 +157,7 @@ def _processed(site_id: str) -> dict[tuple[int | None, str], int]:
     }
 
 
-def _never_had_a_file(site_id: str) -> set[int | None]:
+def _never_had_a_file(site_id: str) -> set[int]:
     """Taken over from the old system when their PDF was gone, and without a text that says anything."""
     rows = DocumentState.objects.filter(site_id=site_id, pipeline=Stage.FETCH, facts__has_pdf=False)
     unread = DocumentState.objects.filter(site_id=site_id, pipeline=Stage.OCR).exclude(
