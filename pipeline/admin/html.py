@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from pipeline.models import Run, Status
+from pipeline.models import Run, Silence, SourceState, Status
 from pipeline.reports import wording
 from pipeline.reports.schedule import rhythm_label
 from pipeline.stages.documents import stable_id
@@ -154,6 +154,8 @@ def site_state(site: Site, failed: bool = False) -> SafeString:
     parts = [
         badge(stage or "never run", "good" if stage == Stage.COMPLETED else "busy" if stage else "quiet")
     ]
+    if _may_miss_things(site):
+        parts.append(badge("source silent", "warn"))
     if site.paused_at:
         why = f"{site.pause_reason}, " if site.pause_reason else ""
         parts.append(badge("paused", "warn"))
@@ -188,6 +190,23 @@ def next_check(site: Site) -> SafeString:
         else ""
     )
     return format_html('{}<br><small class="quiet">{}</small>{}', when, rhythm_label(schedule.rhythm), note)
+
+
+def _may_miss_things(site: Site) -> bool:
+    """Lists have asked for all their sites at once."""
+    asked: bool | None = getattr(site, "is_silent", None)
+    if asked is not None:
+        return asked
+    states = SourceState.objects.filter(source__site=site, source__enabled=True)
+    return states.filter(state__in=Silence.amber()).exists()
+
+
+def run_badge(run: Run) -> SafeString:
+    """How the run went; one that ended with nothing, or over a silent source, is no plain success."""
+    plain = run.message in ("", "completed") or run.message.startswith("completed;")
+    if run.status == Run.Status.COMPLETED and not plain:
+        return badge("completed, but", "warn")
+    return badge(run.status)
 
 
 def joined(parts: Iterable[SafeString]) -> SafeString:

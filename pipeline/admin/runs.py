@@ -54,7 +54,7 @@ class RunAdmin(ReadOnly, SearchedBySite, TitledAdmin):
 
     @admin.display(description="status", ordering="status")
     def how(self, run: Run) -> SafeString:
-        return html.badge(run.status)
+        return html.run_badge(run)
 
     @admin.display(description="priority", ordering="priority")
     def rank(self, run: Run) -> str:

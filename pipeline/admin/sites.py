@@ -144,7 +144,9 @@ class SiteAdmin(ActingAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Site]:
         failed = Run.objects.filter(pk=OuterRef("run_id"), status=Run.Status.FAILED)
         sites = super().get_queryset(request).select_related("schedule")
-        return sites.annotate(has_failed=Exists(failed), failures_now=FAILURES)
+        silent = SourceState.objects.filter(source__site=OuterRef("pk"), source__enabled=True)
+        silent = silent.filter(state__in=Silence.amber())
+        return sites.annotate(has_failed=Exists(failed), is_silent=Exists(silent), failures_now=FAILURES)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Site | None = None) -> tuple[str, ...]:
         return ("key", "records") if obj else ("records",)

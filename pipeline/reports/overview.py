@@ -21,6 +21,7 @@ from pipeline.reports.documents import (
 from pipeline.reports.failures import ErrorGroup, FailedStep
 from pipeline.reports.filters import ALL, Filters
 from pipeline.reports.health import LEVELS, Check, Level, Score
+from pipeline.reports.schedule import ScheduleFigures, schedule_figures
 from pipeline.reports.sites import SiteTotals, failed_sites, site_totals
 from pipeline.reports.standstill import Standstill, explain
 from pipeline.reports.steps import StageFigures
@@ -42,6 +43,7 @@ class Overview:
     standstill_count: int
     checks: list[Check]
     force: Workforce
+    schedule: ScheduleFigures
     # Of the meetings, where somebody asked for them.
     dates: DatesCovered | None = None
 
@@ -85,6 +87,7 @@ def read_overview(filters: Filters = ALL, limit: int = SHOWN, counts: Counts | N
         standstill_count=filters.of_sites(still_sites()).count(),
         checks=health.checks(totals, force),
         force=force,
+        schedule=schedule_figures(),
     )
 
 
@@ -122,6 +125,7 @@ def as_json(overview: Overview) -> dict[str, Any]:
         "errors": [asdict(error) for error in overview.errors],
         "stuck": [asdict(standstill) for standstill in overview.standstills],
         "checks": [{**asdict(check), "level": check.level.name.lower()} for check in overview.checks],
+        "schedule": asdict(overview.schedule),
         "queues": [asdict(queue) for queue in overview.force.queues],
         "workers": [{**asdict(worker), "alive": worker.alive} for worker in overview.force.workers],
         "next_command": overview.next_command,

@@ -62,13 +62,15 @@ def record_failure(source: Source, error: PipelineError) -> None:
     message = redact(str(error))[:400]
     SourceListing.objects.create(source=source, at=timezone.now(), code=error.code[:50])
     _forget_old(source)
-    verdict = of_failure(error.code, message) or _failing(source, message)
+    verdict = of_failure(error.code, message) or _failing(source, message, error.retryable)
     if verdict:
         _note(source, verdict)
 
 
-def _failing(source: Source, message: str) -> Verdict | None:
-    """Only once it has lasted: a server that is away for an hour is nobody's business."""
+def _failing(source: Source, message: str, retryable: bool) -> Verdict | None:
+    """At once where no other attempt can help, else once it has lasted: an hour's outage is no news."""
+    if not retryable:
+        return Verdict(Silence.FAILING, f"The last listing failed, and will fail again: {message}")
     listings = SourceListing.objects.filter(source=source)
     good = listings.filter(listed__isnull=False).aggregate(at=Max("at"))["at"]
     failed = listings.filter(listed=None)

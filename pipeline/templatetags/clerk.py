@@ -17,6 +17,7 @@ register = template.Library()
 NOT_OF_A_ROW = {"deliver_webhook", "work_off_bulk", "look_at_address"}
 
 register.filter("badge", html.badge)
+register.filter("run_badge", html.run_badge)
 register.filter("ago", html.ago)
 register.filter("status_of", failures.status_of)
 register.filter("title_of", failures.title_of)

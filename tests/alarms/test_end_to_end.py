@@ -3,8 +3,10 @@
 from datetime import timedelta
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
+from pipeline import flow
 from pipeline.models import Alarm, Notification, Run, Schedule, SourceState
 from pipeline.workers.rhythm import Rhythm, duties
 from sites.models import Site, Source
@@ -92,3 +94,19 @@ def test_each_site_is_checked_on_its_rhythm_and_a_silent_source_is_told_once(
     assert SourceState.objects.get(source__site="alameda.ca").state == "fine"
     assert Alarm.objects.filter(resolved_at=None, opened_at__isnull=False).exclude(kind="queue").count() == 0
     assert set(Notification.objects.values_list("status", "attempts")) == {("delivered", 1)}
+
+
+def test_a_source_that_can_never_be_listed_is_amber_and_its_run_is_no_plain_success(
+    admin_client, run_jobs
+) -> None:
+    site = Site.objects.create(subdomain="alameda.ca", name="Alameda")
+    # Not allowed by FETCH_PRIVATE_HOSTS: no other attempt can help.
+    source = Source.objects.create(site=site, platform="generic", url="http://127.0.0.1:9/")
+    flow.start(site.pk)
+    run_jobs()
+
+    assert SourceState.objects.get(source=source).state == "failing"
+    page = admin_client.get(reverse("admin:sites_site_change", args=[site.pk])).content.decode()
+    assert '<span class="badge warn">source silent</span>' in page
+    assert '<span class="badge warn">completed, but</span>' in page
+    assert '<span class="badge warn">cannot be listed</span>' in page

@@ -43,6 +43,7 @@ TOP = {
     "stuck",
     "checks",
     "queues",
+    "schedule",
     "workers",
     "next_command",
 }

@@ -65,6 +65,11 @@ def _totals(overview: Overview) -> Table:
     table = grid({"style": "bold"}, {"justify": "right"}, {"overflow": "fold"})
     table.add_row("Sites", f"{sites.total:,}", _listed(parts))
     table.add_row("Documents", f"{documents.total:,}", _listed(documents.by_kind))
+    schedule = overview.schedule
+    checks = {"due now": schedule.due, "late": schedule.late}
+    next_at = f"next {ago(schedule.next_at)}" if schedule.next_at else "none planned"
+    said = ", ".join(part for part in (next_at, _listed(checks)) if part)
+    table.add_row("Checks", f"{schedule.planned:,}", said)
     if overview.dates:
         table.add_row("Meetings", "", str(overview.dates))
     return table
