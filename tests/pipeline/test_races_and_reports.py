@@ -58,6 +58,21 @@ def test_a_webhook_whose_events_are_no_list_stops_no_site(make_site, run_jobs):
     assert site.current_stage == Stage.COMPLETED
 
 
+def test_whatever_goes_wrong_in_announcing_a_run_it_has_ended(make_site, run_jobs, monkeypatch):
+    def broken(run: Run) -> dict[str, object]:
+        raise ZeroDivisionError("a bug in what is told")
+
+    monkeypatch.setattr(webhooks, "_payload", broken)
+    site = make_site(titles=["ok"])
+    flow.start(site.pk)
+
+    run_jobs()
+
+    site.refresh_from_db()
+    assert site.current_stage == Stage.COMPLETED
+    assert_counters_equal_ledger()
+
+
 @pytest.mark.parametrize("events", ["true", '["everything"]', "[]", '"completed"', "{}"])
 def test_the_admin_takes_only_events_that_exist(admin_client, events):
     form = {"url": "https://x.example.org/", "events": events, "secret": "s", "enabled": "on", "site": ""}
