@@ -15,6 +15,9 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "axes",
     "csp",
+    "django_otp",
+    "django_otp.plugins.otp_totp",
+    "django_otp.plugins.otp_static",
     "django_htmx",
     "django_rq",
     "ninja",
@@ -33,9 +36,11 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_otp.middleware.OTPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "clerk_project.account.two_factor.SecondFactor",
     # Last, as it asks for: it turns the answer to one guess too many into a refusal.
     "axes.middleware.AxesMiddleware",
 ]
@@ -51,6 +56,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "clerk_project.refusals.login_warning",
             ]
         },
     }
@@ -60,6 +66,9 @@ FORMAT_MODULE_PATH = "clerk_project.formats"
 USE_TZ = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 LOGIN_URL = "admin:login"
+LOGIN_REDIRECT_URL = "dashboard"
+CSRF_FAILURE_VIEW = "clerk_project.refusals.csrf_failure"
+OTP_TOTP_ISSUER = "Clerk"
 # Django's own hides keys and passwords in error pages; addresses have them too.
 DEFAULT_EXCEPTION_REPORTER_FILTER = "clerk_project.error_pages.Filter"
 AUTH_PASSWORD_VALIDATORS = [

@@ -9,6 +9,8 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 HEADER = "X-Request-ID"
+# Pages of records need nothing of the device.
+PERMISSIONS = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
 _SOUND = re.compile(r"[\w.-]{8,64}")
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -27,4 +29,5 @@ class RequestId:
         # Not cleared at the end: what Django logs of the answer comes after this.
         response = self._get_response(request)
         response.headers[HEADER] = request_id
+        response.headers.setdefault("Permissions-Policy", PERMISSIONS)
         return response

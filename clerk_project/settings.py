@@ -4,13 +4,14 @@ import os
 import zoneinfo
 from datetime import timedelta
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.utils import get_random_secret_key
 
-from clerk_project import __version__, database, environment, logs, values
+from clerk_project import __version__, database, environment, framework, logs, values
 from clerk_project.framework import *  # noqa: F403 (they are settings)
 from clerk_project.values import (
     env,
@@ -261,6 +262,32 @@ DEFAULT_FROM_EMAIL = env("EMAIL_FROM", "clerk@localhost")
 PUBLIC_URL = env("PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
 if urlsplit(PUBLIC_URL).scheme not in ("http", "https") or not urlsplit(PUBLIC_URL).netloc:
     raise ImproperlyConfigured(f"PUBLIC_URL={redacted(PUBLIC_URL)}: expected https://host")
+
+# ---- Who gets in -----------------------------------------------------------------------------------
+
+# off; optional: for whoever has set one up; required: for everybody.
+TWO_FACTOR = envchoice("TWO_FACTOR", "off", ("off", "optional", "required"))
+# Single sign-on with OpenID Connect; without OIDC_CLIENT_ID there is none. Its client is an extra.
+OIDC_RP_CLIENT_ID = env("OIDC_CLIENT_ID")
+OIDC_RP_CLIENT_SECRET = env("OIDC_CLIENT_SECRET")
+OIDC_OP_AUTHORIZATION_ENDPOINT = env("OIDC_AUTHORIZATION_URL")
+OIDC_OP_TOKEN_ENDPOINT = env("OIDC_TOKEN_URL")
+OIDC_OP_USER_ENDPOINT = env("OIDC_USERINFO_URL")
+OIDC_OP_JWKS_ENDPOINT = env("OIDC_JWKS_URL")
+# The role of people who come for the first time; none: only those who have an account already get in.
+OIDC_NEW_USERS = envchoice("OIDC_NEW_USERS", "none", ("none", "viewer", "operator"))
+OIDC_NAME = env("OIDC_NAME", "single sign-on") if OIDC_RP_CLIENT_ID else ""
+OIDC_RP_SIGN_ALGO = "RS256"
+OIDC_CREATE_USER = OIDC_NEW_USERS != "none"
+if OIDC_RP_CLIENT_ID:
+    for _name in ("CLIENT_SECRET", "AUTHORIZATION_URL", "TOKEN_URL", "USERINFO_URL", "JWKS_URL"):
+        if not env(f"OIDC_{_name}"):
+            raise ImproperlyConfigured(f"OIDC_CLIENT_ID is set, and OIDC_{_name} is not")
+    if find_spec("mozilla_django_oidc") is None:
+        raise ImproperlyConfigured("OIDC_CLIENT_ID needs the extra `single-sign-on`")
+    INSTALLED_APPS = [*framework.INSTALLED_APPS, "mozilla_django_oidc"]
+    _SIGN_ON = "clerk_project.account.sign_on.SingleSignOn"
+    AUTHENTICATION_BACKENDS = [*framework.AUTHENTICATION_BACKENDS, _SIGN_ON]
 
 # ---- Monitoring -------------------------------------------------------------------------------------
 

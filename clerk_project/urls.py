@@ -1,5 +1,6 @@
 """Addresses: the records, the dashboard, the admin, and the queue pages."""
 
+from django.conf import settings
 from django.contrib import admin
 from django.urls import URLPattern, include, path
 from django_rq.urls import get_admin_urlpatterns, get_api_urlpatterns
@@ -20,9 +21,13 @@ urlpatterns = [
     path("", front, name="front"),
     path("", include("pipeline.dashboard.urls")),
     path("", include("pipeline.monitoring.urls")),
+    path("account/", include("clerk_project.account.urls")),
+    *([path("oidc/", include("mozilla_django_oidc.urls"))] if settings.OIDC_NAME else []),
     path("admin/", admin.site.urls),
     path("queues/", include((_gated(get_admin_urlpatterns() + get_api_urlpatterns()), "django_rq"))),
     path("api/v1/", api.urls),
     # Last: a site has its home at its own name.
     path("", include("records.urls")),
 ]
+
+handler400 = "clerk_project.refusals.bad_request"

@@ -3,7 +3,9 @@
 import hashlib
 import secrets
 from datetime import timedelta
+from typing import Any
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -17,14 +19,22 @@ TOKEN_PREFIX = "clerk_"
 
 
 class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
-    def issue(self, name: str, by: str, per_minute: int) -> tuple["ApiToken", str]:
+    def issue(self, name: str, by: str, per_minute: int, owner: Any = None) -> tuple["ApiToken", str]:
         """A new token and its secret, which is kept nowhere: only its digest is."""
         secret = f"{TOKEN_PREFIX}{secrets.token_urlsafe(32)}"
-        token = self.create(name=name, digest=digest_of(secret), created_by=by, per_minute=per_minute)
-        return token, secret
+        made = {"name": name, "digest": digest_of(secret), "created_by": by, "per_minute": per_minute}
+        return self.create(**made, owner=owner), secret
 
     def active(self, secret: str) -> "ApiToken | None":
-        return self.filter(digest=digest_of(secret), revoked_at=None).first()
+        """A person's token ends with the person's account."""
+        valid = self.filter(digest=digest_of(secret), revoked_at=None)
+        return valid.exclude(owner__is_active=False).select_related("owner").first()
+
+    def revoke(self, *keys: int) -> list[int]:
+        """Those of these that were not revoked before."""
+        revoked = list(self.filter(pk__in=keys, revoked_at=None).values_list("pk", flat=True))
+        self.filter(pk__in=revoked).update(revoked_at=timezone.now())
+        return revoked
 
     def note_use(self, token: "ApiToken") -> None:
         """To the hour: a busy token must not write at every request."""
@@ -34,7 +44,15 @@ class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
 
 
 class ApiToken(models.Model):
-    name = models.CharField(max_length=100, help_text="whose it is, and what for")
+    name = models.CharField(max_length=100, help_text="what it is for")
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="it ends with this person's account; empty: it is no person's",
+    )
     digest = models.CharField(max_length=64, unique=True, editable=False)
     per_minute = models.PositiveIntegerField(default=600, db_default=600, help_text="requests; 0: no limit")
     created_by = models.CharField(max_length=150, blank=True, default="", db_default="", editable=False)

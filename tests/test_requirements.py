@@ -77,6 +77,8 @@ MODULES = {
     "python-docx": "docx",
     "pyyaml": "yaml",
     "sentry-sdk": "sentry_sdk",
+    "django-otp": "django_otp",
+    "mozilla-django-oidc": "mozilla_django_oidc",
     "scraper-legistar": "legistar",
     "civic-scraper": "civic_scraper",
     "sqlite-utils": "sqlite_utils",

@@ -6,7 +6,6 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -25,9 +24,7 @@ def _settle(chosen: QuerySet[Any], operator: Operator) -> ActOutcome:
 
 
 def _revoke(chosen: QuerySet[Any], operator: Operator) -> ActOutcome:
-    revoked = list(chosen.filter(revoked_at=None).values_list("pk", flat=True))
-    ApiToken.objects.filter(pk__in=revoked).update(revoked_at=timezone.now())
-    return ActOutcome(tuple(revoked), ())
+    return ActOutcome(tuple(ApiToken.objects.revoke(*chosen.values_list("pk", flat=True))), ())
 
 
 class OpenFilter(admin.SimpleListFilter):
@@ -84,8 +81,9 @@ class NoteAdmin(ReadOnly, ActingAdmin):
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(ActingAdmin):
-    list_display = ("name", "per_minute", "created_by", "created_at", "last_used_at", "revoked_at")
-    fields = ("name", "per_minute")
+    list_display = ("name", "owner", "per_minute", "created_by", "created_at", "last_used_at", "revoked_at")
+    fields = ("name", "owner", "per_minute")
+    list_select_related = ("owner",)
     change_form_template = "admin/pipeline/acting_form.html"
     acts = (
         Act(
@@ -102,7 +100,7 @@ class ApiTokenAdmin(ActingAdmin):
         if change:
             return super().save_model(request, obj, form, change)
         by = request.user.get_username()
-        token, secret = ApiToken.objects.issue(obj.name, by, obj.per_minute)
+        token, secret = ApiToken.objects.issue(obj.name, by, obj.per_minute, obj.owner)
         obj.pk = token.pk
         messages.warning(request, f"Its secret, shown only now: {secret}")
 

@@ -7,7 +7,8 @@ from django.http import HttpRequest
 from ninja.errors import HttpError
 from ninja.security import HttpBearer
 
-from records.access import is_staff, may_read
+from pipeline.permissions import LOOK
+from records.access import is_public, is_staff, may_read
 from records.limits import address_of, count, seconds_left
 from records.models import ApiToken
 
@@ -36,6 +37,8 @@ class Reader(HttpBearer):
 
     def authenticate(self, request: HttpRequest, token: str) -> ApiToken | None:
         found = ApiToken.objects.active(token)
+        if found is not None and found.owner and not (is_public() or found.owner.has_perm(LOOK)):
+            return None
         if found is not None:
             allow(f"token {found.pk}", found.per_minute)
             ApiToken.objects.note_use(found)

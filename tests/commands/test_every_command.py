@@ -21,6 +21,7 @@ COMMANDS = {
     "extract_facts": (),
     "health": (),
     "import_sites": ("sites.csv",),
+    "invite": ("jo@example.org",),
     "migrate_stuck_sites": (),
     "adopt_sites": (),
     "notify": (),
