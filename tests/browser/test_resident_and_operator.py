@@ -35,7 +35,7 @@ def bend(town):  # noqa: F811 - a fixture
 def test_the_resident_finds_how_her_council_voted(open_page, bend):
     page = open_page(width=390, height=800)
     page.goto("/")
-    page.get_by_label("Name, state or county").fill("bend")
+    page.get_by_label("Name or state").fill("bend")
     page.keyboard.press("Enter")
     page.get_by_role("link", name="Bend", exact=True).first.click()
     expect(page.get_by_role("heading", name="Latest meetings")).to_be_visible()
