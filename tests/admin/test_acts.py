@@ -5,7 +5,7 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.urls import reverse
 
 from pipeline import flow
-from pipeline.models import BulkAct, DocumentState, Intervention, Run
+from pipeline.models import BulkAct, DocumentState, Intervention, Retirement, Run
 from pipeline.operations import interventions
 from pipeline.operations.interventions import Operator
 from sites.models import Document, Site
@@ -173,3 +173,29 @@ def test_saving_a_site_does_not_undo_what_a_job_counted_meanwhile(as_, make_site
     client.post(url, {"sources-TOTAL_FORMS": "0", "sources-INITIAL_FORMS": "0", "name": "Alameda"})
     site.refresh_from_db()
     assert (site.name, site.ocr_completed) == ("Alameda", 7)
+
+
+def test_removing_says_what_happens_to_files_and_records_and_restore_is_the_way_back(as_, ended, settings):
+    settings.KEEP_REMOVED_DAYS = 30
+    page = reverse("admin:sites_site_change", args=[ended.pk])
+    act = reverse("admin:sites_site_act", args=[ended.pk, "remove"])
+    client = as_("operator")
+    assert "Archive" in client.get(page).content.decode()
+
+    asked = client.post(act, {}).content.decode()
+    assert "2 documents with files, texts and history stay for 30 days" in asked
+    assert "search, pages, feeds, API, deployed databases and their earlier versions" in asked
+    client.post(act, {"confirmed": "1"})
+    assert not Retirement.objects.exists()  # no reason was given
+    client.post(act, {"confirmed": "1", "reason": "they asked"})
+
+    assert Retirement.objects.get().by == "operator"
+    offered = client.get(page).content.decode()
+    assert 'act/restore/"' in offered
+    assert 'act/resume/"' not in offered
+    client.post(reverse("admin:sites_site_act", args=[ended.pk, "restore"]), {"confirmed": "1"})
+    assert Retirement.objects.get().lifted_by == "operator"
+    assert list(Intervention.objects.order_by("pk").values_list("action", flat=True)) == [
+        "remove",
+        "restore removed",
+    ]

@@ -5,6 +5,7 @@ from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
+import boto3
 import pytest
 from django.apps import apps
 from django.conf import settings as django_settings
@@ -26,6 +27,7 @@ from sites.storage import SiteFiles
 from tests.conftest import assert_counters_equal_ledger
 from tests.records.conftest import add_document, publish  # noqa: F401
 from tests.records.minutes import MOTIONS, ROLL
+from tests.work.s3_server import KEYS, s3_server
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 ANN = Operator("ann", "they asked us to")
@@ -211,3 +213,37 @@ def test_a_removal_needs_a_reason_and_ends_a_run(towns):
 
     assert Run.objects.get(pk=run.pk).status == Run.Status.CANCELLED
     assert_counters_equal_ledger()
+
+
+def test_a_bucket_gives_back_documents_and_sites_with_every_version_that_it_keeps(
+    towns,
+    publish,  # noqa: F811
+    settings,
+    monkeypatch,
+    tmp_path,
+):
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    with s3_server("records") as endpoint:
+        client = boto3.client("s3", endpoint_url=endpoint)
+
+        def held(words: str) -> list[str]:
+            found = client.list_objects_v2(Bucket="records").get("Contents", [])
+            bodies = {
+                each["Key"]: client.get_object(Bucket="records", Key=each["Key"])["Body"].read()
+                for each in found
+            }
+            return sorted(key for key, body in bodies.items() if words.encode() in body)
+
+        settings.DEPLOY_TARGETS = [f"directory://{settings.DEPLOY_DIR}", f"s3://records?endpoint={endpoint}"]
+        for site in towns:
+            publish(site)
+        assert len(held(SECRET)) == 2
+
+        decisions.take_down(Document.objects.get(title="private").pk, ANN)
+        assert held(SECRET) == []
+        assert len([key for key in held(OTHER) if key.startswith("bend.or")]) == 2
+
+        retiring.remove("bend.or", ANN)
+        assert [key for key in held("") if key.startswith("bend.or")] == []
+        assert held(OTHER)
