@@ -11,7 +11,7 @@ WITH_SERVICES := $(PRIVATE) scripts/with-services
 QUIET_SETTINGS := CLERK_ENV_FILE= DEBUG=1 DATABASE_URL=sqlite://:memory:
 
 .DEFAULT_GOAL := help
-.PHONY: help env browser demo legacy-demo long-takeover test lint bench chaos mutants clean
+.PHONY: help env browser demo legacy-demo long-takeover test lint bench chaos machines mutants clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
@@ -64,6 +64,9 @@ bench: env  ## measure; prints a table and writes var/bench.json (ONLY=ocr for o
 chaos: env  ## break things on purpose and check that nothing is lost (SEED= SITES= DOCS= SECONDS= MODE=)
 	$(BIN)/python scripts/chaos $(if $(SEED),--seed $(SEED)) $(if $(SITES),--sites $(SITES)) \
 		$(if $(DOCS),--docs $(DOCS)) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(MODE),--mode $(MODE))
+
+machines: env  ## several worker machines that lose one another, their storage, their clock (SITES= DOCS=)
+	MACHINES_SITES=$(or $(SITES),5) MACHINES_DOCUMENTS=$(or $(DOCS),8) $(WITH_SERVICES) $(BIN)/pytest -q tests/machines
 
 mutants: env  ## take the guards of the state rooms out one by one; do the tests notice? (ONLY=words of a name)
 	$(WITH_SERVICES) $(BIN)/python scripts/mutants.py $(ONLY)
