@@ -25,7 +25,6 @@ from pipeline.models import DocumentState, Run, Status
 from pipeline.reconcile import reconcile
 from pipeline.stages.deploy import targets
 from pipeline.verify import verify
-from scripts.services.found import Finder
 from sites.models import Site, Source
 from tests.conftest import assert_counters_equal_ledger, assert_each_transition_once
 from tests.fakecity.pdfs import make_pdf
@@ -36,6 +35,10 @@ from tests.work.s3_server import KEYS, s3_server
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(1200)]
 ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from services.found import Finder  # noqa: E402
+
 SITES, DOCUMENTS = int(os.environ.get("MACHINES_SITES", "1")), int(os.environ.get("MACHINES_DOCUMENTS", "3"))
 PASSWORD = "a-password-of-redis"
 GRACE = 6
