@@ -9,7 +9,7 @@ import pipeline.indexes
 class Migration(migrations.Migration):
     dependencies = [
         ("pipeline", "0011_how_documents_are_read"),
-        ("sites", "0005_drop_legacy_columns"),
+        ("sites", "0003_sources_and_documents"),
     ]
 
     operations = [

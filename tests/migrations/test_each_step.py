@@ -1,7 +1,6 @@
 """The released code runs on a database that stands anywhere from the state columns to the last drop."""
 
 import pytest
-from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
 from pipeline import flow
@@ -41,12 +40,3 @@ def test_the_whole_pipeline_runs(database, targets, old_tables, trivial_jobs, ru
     assert_counters_equal_ledger()
     Site.objects.filter(pk="old.ca").update(updated_at=timezone.now())
     assert reconcile().found == 0
-
-
-def test_nothing_but_the_drops_themselves_waits_for_the_drops():
-    """Else `migrate pipeline` would ask for them, and an adopted database could not get its tables."""
-    graph = MigrationLoader(None).graph
-    drops = {("sites", "0004_drop_site_progress"), ("sites", "0005_drop_legacy_columns")}
-    leaves = [node for node in graph.leaf_nodes() if node[0] != "sites"]
-
-    assert not [leaf for leaf in leaves if drops & set(graph.forwards_plan(leaf))]
