@@ -59,7 +59,7 @@ def test_a_group_is_given_to_somebody_noted_ignored_and_retried_as_a_whole(as_, 
 
 def test_a_failure_says_what_it_means_what_to_do_and_what_happens_next(as_, ended):
     row = DocumentState.objects.failures().get()
-    Document.objects.filter(pk=row.document_id).update(url="https://city.test/a.pdf", path="pdfs/x/a.pdf")
+    Document.objects.filter(title="bad").update(url="https://city.test/a.pdf", path="pdfs/x/a.pdf")
     file = SiteFiles.of(row.site_id).file("pdfs/x/a.pdf")
     file.parent.mkdir(parents=True)
     file.write_bytes(pdfs.digital([["Roll call"]]))
