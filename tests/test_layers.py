@@ -117,6 +117,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "pipeline.workers": (
         "sites",
         "pipeline.alarms",
+        "pipeline.operations",
         "pipeline.reconcile",
         "pipeline.schedule",
         "pipeline.jobs",
@@ -140,6 +141,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
         *("pipeline.dispatch", "pipeline.flow", "pipeline.reconcile", "pipeline.schedule", "pipeline.stages"),
     ),
     "pipeline.operations": (
+        "pipeline.job_log",
         "pipeline.redaction",
         *(
             "sites",

@@ -12,6 +12,7 @@ from django.utils import timezone
 from redis.exceptions import RedisError
 
 from pipeline import alarms
+from pipeline.operations.catching_up import catch_up
 from pipeline.queue.sending import QueueUnavailable
 from pipeline.reconcile import CouldNotLook, reconcile
 from pipeline.schedule import due
@@ -71,6 +72,7 @@ class Reconciling:
             except CouldNotLook:
                 alarms.ping(failed=True)
                 raise
+            catch_up()
             alarms.ping()
 
 

@@ -8,14 +8,13 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
-from pipeline import alarms, job_log, webhooks
+from pipeline import alarms, webhooks
 from pipeline.management.terminal.base import OperatorCommand
 from pipeline.models import ReconcileRun
-from pipeline.operations import bulk
+from pipeline.operations.catching_up import catch_up
 from pipeline.queue.sending import QueueUnavailable
 from pipeline.reconcile import CouldNotLook, Result, reconcile
 from pipeline.reconcile.repair import RECOVERED, WAITING, Repair
-from pipeline.state import groups
 
 
 def _said_at_the_last_pass() -> set[tuple[str, str]]:
@@ -74,9 +73,7 @@ examples:
             self._could_not(str(error), json)
         if not dry_run:
             webhooks.send_due()
-            bulk.send_lost()
-            groups.gather()
-            job_log.forget_old()
+            catch_up()
             alarms.look(timezone.now())
             alarms.ping()
         speaks = not quiet or any(_is_news(repair, said) for repair in result.repairs)
