@@ -9,7 +9,7 @@ from pathlib import Path
 import boto3
 import pytest
 
-from pipeline.errors import SourceError, StageError
+from pipeline.errors import Fenced, SourceError, StageError
 from pipeline.work.deploy import Release, publish, run_hooks, target_for
 from tests.work.s3_server import KEYS, s3_server
 
@@ -68,6 +68,16 @@ def test_going_back_serves_the_earlier_version_and_forgets_none(url: str, make_r
 
     assert (back.previous, back.changed, target.current(SITE)) == (second.version, True, first.version)
     assert target.versions(SITE) == [first.version, second.version]
+
+
+def test_a_job_that_was_fenced_off_publishes_to_no_target(url: str, make_release) -> None:
+    def fenced() -> None:
+        raise Fenced("taken over")
+
+    with pytest.raises(Fenced):
+        publish(make_release("20240101T000000Z-v1"), [url], fenced)
+
+    assert target_for(url).versions(SITE) == []
 
 
 def test_a_late_job_of_an_older_run_does_not_take_the_place_of_a_newer_one(url: str, make_release) -> None:
