@@ -24,9 +24,9 @@ def cookies_are_lost(request: HttpRequest) -> bool:
 
 
 def login_warning(request: HttpRequest) -> dict[str, Any]:
-    """For the login page, before somebody types a password in vain."""
+    """For the login page, before somebody types a password in vain; for the pages behind it, the version."""
     if request.resolver_match is None or request.resolver_match.url_name != "login":
-        return {}
+        return {"clerk_version": settings.CLERK_VERSION}
     return {"login_warning": COOKIES if cookies_are_lost(request) else "", "oidc": settings.OIDC_NAME}
 
 

@@ -263,3 +263,11 @@ def test_pages_ask_the_browser_for_nothing_of_the_device() -> None:
     assert "camera=()" in answer["Permissions-Policy"]
     assert answer["Referrer-Policy"] == "same-origin"
     assert answer["X-Frame-Options"] == "DENY"
+
+
+@pytest.mark.django_db
+def test_the_version_is_on_the_pages_of_staff_and_not_on_the_login_page(settings, browser) -> None:
+    words = f"Clerk {settings.CLERK_VERSION}".encode()
+
+    assert words in browser.get("/dashboard/").content
+    assert words not in Client().get("/admin/login/").content
