@@ -1,5 +1,8 @@
 """How a site begins a run, moves on, ends, pauses and goes on."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from django.db import IntegrityError, transaction
 from django.db.models import Count, QuerySet
 from django.utils import timezone
@@ -30,10 +33,7 @@ def start(
     site_id: str, *, first: Stage = Stage.FETCH, priority: int = Run.Priority.NORMAL, by: str = ""
 ) -> Run:
     """Begin a run. A site that runs already is refused: restart it, or wait."""
-    sending.check()
-    with transaction.atomic():
-        site = find_site(site_id)
-        running = _running(site)
+    with _beginning(site_id) as (site, running):
         if running:
             raise Refused(
                 f"{site_id} is in run {running.pk} ({site.current_stage}) already; restart it, or wait"
@@ -45,10 +45,7 @@ def restart(
     site_id: str, *, first: Stage = Stage.FETCH, priority: int = Run.Priority.NORMAL, by: str = ""
 ) -> Run:
     """Give up the run the site is in, whose jobs can count and write no more, and begin another."""
-    sending.check()
-    with transaction.atomic():
-        site = find_site(site_id)
-        running = _running(site)
+    with _beginning(site_id) as (site, running):
         if running:
             _abandon(running, Run.Status.SUPERSEDED, f"restarted by {by or 'an operator'}")
         return _begin(site, first, priority, by)
@@ -62,6 +59,15 @@ def take_up(site: Site, *, first: Stage, priority: int, by: str) -> Run:
         if running:
             _abandon(running, Run.Status.SUPERSEDED, f"restarted by {by}")
         return _begin(site, first, priority, by)
+
+
+@contextmanager
+def _beginning(site_id: str) -> Iterator[tuple[Site, Run | None]]:
+    """One transaction, with the site and the run it is in; refused where Redis would not take the jobs."""
+    sending.check()
+    with transaction.atomic():
+        site = find_site(site_id)
+        yield site, _running(site)
 
 
 def _begin(site: Site, first: Stage, priority: int, by: str) -> Run:

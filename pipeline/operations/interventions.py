@@ -81,27 +81,26 @@ def for_each(keys: Iterable[Any], act: Callable[[Any], Any], seconds: float | No
 def start(
     site_id: str, operator: Operator, *, first: Stage = Stage.FETCH, priority: int = Run.Priority.NORMAL
 ) -> Run:
-    with transaction.atomic():
-        note = record(flow.find_site(site_id), "start", operator, first=first)
-        run = flow.start(site_id, first=first, priority=priority, by=operator.by)
-        return _noted(note, run)
+    return _begin(flow.start, "start", site_id, operator, first, priority)
 
 
 def restart(
     site_id: str, operator: Operator, *, first: Stage = Stage.FETCH, priority: int = Run.Priority.NORMAL
 ) -> Run:
-    with transaction.atomic():
-        note = record(flow.find_site(site_id), "restart", operator, first=first)
-        run = flow.restart(site_id, first=first, priority=priority, by=operator.by)
-        return _noted(note, run)
+    return _begin(flow.restart, "restart", site_id, operator, first, priority)
 
 
 def publish_less(site_id: str, operator: Operator, *, priority: int = Run.Priority.NORMAL) -> Run:
     """Deploy what is compiled, though it is much less than is published now. This run may, and no other."""
+    return _begin(flow.start, FORCE, site_id, operator, Stage.DEPLOY, priority)
+
+
+def _begin(
+    begin: Callable[..., Run], action: str, site_id: str, operator: Operator, first: Stage, priority: int
+) -> Run:
     with transaction.atomic():
-        note = record(flow.find_site(site_id), FORCE, operator, first=Stage.DEPLOY)
-        run = flow.start(site_id, first=Stage.DEPLOY, priority=priority, by=operator.by)
-        return _noted(note, run)
+        note = record(flow.find_site(site_id), action, operator, first=first)
+        return _noted(note, begin(site_id, first=first, priority=priority, by=operator.by))
 
 
 def cancel(site_id: str, operator: Operator) -> Run:

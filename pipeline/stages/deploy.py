@@ -65,40 +65,58 @@ def deploy_site(
     `before` is the last word before readers see it: a job of a run that is over stops there. So does one that
     would show them much less, unless a person said that it may.
     """
-    site, files = Site.objects.get(pk=site_id), SiteFiles.of(site_id)
-    with shared() as storage:
-        for folder in files.folders("facts"):
-            storage.pull_all(folder)
-        storage.pull(files.database)
-    extracted = extracted_ids(site_id)
-    facts = (
-        FactsFile(stable_id(row), files.facts_file(row.path), expected=row.pk in extracted)
-        for row in read_documents(site_id)
-    )
+    files = SiteFiles.of(site_id)
+    _pull(files)
     remove_old(output.parent, "deploy-*.db")
     try:
-        assembled = deploy.assemble(files.database, facts, output, before)
+        assembled = deploy.assemble(files.database, _facts_files(site_id, files), output, before)
         push_database(files, before)
         holds = Counts(assembled.pages, assembled.documents)
         if not may_shrink:
             publications.refuse_much_less(
                 site_id, publications.published_now(site_id, databases_dir()), holds
             )
-        gone = taken_down_ids(site_id)
-        left_out = withdraw_documents(output, gone)
-        digest = digest_without(assembled.digest, left_out)
-        version = deploy.version_of(began, digest)
-        release = Release(site_id, version, output, deploy.datasette_metadata(site_info(site)))
-        published = deploy.publish(release, target_urls(), before)
-        # Taken down while this was being published: whoever did it found the version before.
-        withdraw(site_id, taken_down_ids(site_id) - gone)
-        if Retirement.objects.removed().filter(subdomain=site_id).exists():
-            withdraw_site(site_id)
-        hooks = deploy.run_hooks(settings.AFTER_DEPLOY_COMMAND, release, published)
+        published = _publish(site_id, began, output, assembled.digest, before)
     finally:
         output.unlink(missing_ok=True)
-    changed = any(each.changed for each in published)
-    return Deployed(holds.pages, holds.documents, assembled.facts, published[0].version, changed, hooks)
+    return Deployed(facts=assembled.facts, **asdict(holds), **asdict(published))
+
+
+def _pull(files: SiteFiles) -> None:
+    with shared() as storage:
+        for folder in files.folders("facts"):
+            storage.pull_all(folder)
+        storage.pull(files.database)
+
+
+def _facts_files(site_id: str, files: SiteFiles) -> Iterator[FactsFile]:
+    extracted = extracted_ids(site_id)
+    for row in read_documents(site_id):
+        yield FactsFile(stable_id(row), files.facts_file(row.path), expected=row.pk in extracted)
+
+
+@dataclass(frozen=True)
+class _Published:
+    version: str
+    changed: bool
+    hooks: int
+
+
+def _publish(
+    site_id: str, began: datetime, output: Path, digest: str, before: Callable[[], None]
+) -> _Published:
+    """Without what is taken down, to every target; then the hooks."""
+    gone = taken_down_ids(site_id)
+    version = deploy.version_of(began, digest_without(digest, withdraw_documents(output, gone)))
+    about = deploy.datasette_metadata(site_info(Site.objects.get(pk=site_id)))
+    release = Release(site_id, version, output, about)
+    published = deploy.publish(release, target_urls(), before)
+    # Taken down while this was being published: whoever did it found the version before.
+    withdraw(site_id, taken_down_ids(site_id) - gone)
+    if Retirement.objects.removed().filter(subdomain=site_id).exists():
+        withdraw_site(site_id)
+    hooks = deploy.run_hooks(settings.AFTER_DEPLOY_COMMAND, release, published)
+    return _Published(published[0].version, any(each.changed for each in published), hooks)
 
 
 def taken_down_ids(site_id: str) -> set[str]:

@@ -1,7 +1,7 @@
 """What every operation of the API shares: its parameters, and the version that each answer's ETag names."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any
 
@@ -11,6 +11,7 @@ from ninja.errors import HttpError
 from pydantic import StringConstraints
 
 from records.api import schemas
+from records.api.cursors import cursor_for
 from records.api.queries import Links
 from records.published import Records, database_of, opened
 
@@ -55,6 +56,18 @@ def know(request: HttpRequest, *version: object) -> None:
     request.version_etag = etag  # type: ignore[attr-defined]
     if etag in (part.strip() for part in request.headers.get("If-None-Match", "").split(",")):
         raise NotModified
+
+
+def part(
+    found: Sequence[Any],
+    limit: int,
+    *,
+    key: Callable[[Any], tuple[Any, ...]],
+    shape: Callable[[Any], Any] = lambda each: each,
+) -> dict[str, Any]:
+    """One part of a list, and where the next begins. `found` has one more than the limit if there is more."""
+    following = cursor_for(*key(found[limit - 1])) if len(found) > limit else None
+    return {"items": [shape(each) for each in found[:limit]], "next": following}
 
 
 def answers(answer: Any) -> dict[Any, Any]:

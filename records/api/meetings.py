@@ -16,9 +16,10 @@ from records.api.base import (
     Text,
     answers,
     links_of,
+    part,
     reading,
 )
-from records.api.cursors import cursor_for, key_in
+from records.api.cursors import key_in
 from records.api.queries import Links
 
 router = Router()
@@ -44,9 +45,11 @@ def list_meetings(
         for each in found
         if not key or (each.date < key[0] or (each.date == key[0] and each.id > key[1]))
     ]
-    items = [_meeting_out(meeting, links) for meeting in rest[:limit]]
-    last = rest[limit - 1] if len(rest) > limit else None
-    return {"items": items, "next": cursor_for(last.date, last.id) if last else None}
+    return part(rest, limit, key=_by_day, shape=lambda meeting: _meeting_out(meeting, links))
+
+
+def _by_day(each: Any) -> tuple[str, str]:
+    return each.date, each.id
 
 
 def _meeting_out(meeting: meetings.Meeting, links: Links) -> dict[str, Any]:
@@ -68,8 +71,7 @@ def list_motions(
     links, key = links_of(request), key_in(cursor, str, str)
     with reading(request, site) as records:
         found = queries.motions(records, links, key, limit, since=since, until=until, result=result)
-    last = found[limit - 1] if len(found) > limit else None
-    return {"items": found[:limit], "next": cursor_for(last.date, last.id) if last else None}
+    return part(found, limit, key=_by_day)
 
 
 @router.get("/sites/{site}/votes", response=answers(schemas.Page[schemas.CastOut]))
@@ -86,8 +88,7 @@ def list_votes(
     links, key = links_of(request), key_in(cursor, str, str)
     with reading(request, site) as records:
         found = queries.casts(records, links, key, limit, name=name, since=since, until=until)
-    last = found[limit - 1] if len(found) > limit else None
-    return {"items": found[:limit], "next": cursor_for(last.date, last.id) if last else None}
+    return part(found, limit, key=_by_day)
 
 
 @router.get("/sites/{site}/people", response=answers(schemas.Page[schemas.PersonOut]))
@@ -97,8 +98,10 @@ def list_people(request: HttpRequest, site: Path[SiteId], cursor: Cursor = "", l
     with reading(request, site) as records:
         everyone = sorted(people.people(records), key=lambda person: person.name)
     rest = [person for person in everyone if not key or person.name > key[0]]
-    items = [
-        {**vars(person), "url": links.to(reverse("records:person", args=(site, person.name)))}
-        for person in rest[:limit]
-    ]
-    return {"items": items, "next": cursor_for(rest[limit - 1].name) if len(rest) > limit else None}
+    return part(
+        rest, limit, key=lambda person: (person.name,), shape=lambda person: _person_out(site, person, links)
+    )
+
+
+def _person_out(site: str, person: people.Person, links: Links) -> dict[str, Any]:
+    return {**vars(person), "url": links.to(reverse("records:person", args=(site, person.name)))}

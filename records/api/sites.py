@@ -19,6 +19,7 @@ from records.api.base import (
     Text,
     answers,
     links_of,
+    part,
     reading,
 )
 from records.api.cursors import cursor_for, key_in
@@ -27,6 +28,8 @@ from records.published import SITE_NAME, PublishedDocument, Records
 from sites.models import Site
 
 router = Router()
+
+
 # ---- Sites --------------------------------------------------------------------------------------------
 
 
@@ -39,8 +42,7 @@ def list_sites(request: HttpRequest, state: Text = "", cursor: Cursor = "", limi
     rows = rows.filter(state=state) if state else rows
     rows = rows.filter(pk__gt=after[0]) if after else rows
     found = list(rows[: limit + 1])
-    items = [_site_out(site, links) for site in found[:limit]]
-    return {"items": items, "next": cursor_for(items[-1].id) if len(found) > limit else None}
+    return part(found, limit, key=lambda site: (site.pk,), shape=lambda site: _site_out(site, links))
 
 
 def _site_out(site: Site, links: Links) -> schemas.SiteOut:
@@ -87,9 +89,12 @@ def list_documents(
         found = queries.documents(
             records, key, limit, kind=kind, body=body, since=since, until=until, old=superseded
         )
-    items = [document_out(document, links) for document in found[:limit]]
-    last = found[limit - 1] if len(found) > limit else None
-    return {"items": items, "next": cursor_for(last.date, last.id) if last else None}
+    return part(
+        found,
+        limit,
+        key=lambda document: (document.date, document.id),
+        shape=lambda document: document_out(document, links),
+    )
 
 
 @router.get("/sites/{site}/documents/{document}", response=answers(schemas.DocumentOut))

@@ -26,32 +26,33 @@ def writing(database: Path) -> Iterator[None]:
 @contextmanager
 def filling(database: Path) -> Iterator[sqlite3.Connection]:
     """A file nobody else sees yet: a crash throws it away, so a journal would protect nothing."""
-    with _connected(database) as connection:
-        connection.execute("PRAGMA journal_mode = OFF")
-        connection.execute("PRAGMA synchronous = OFF")
-        connection.execute("BEGIN")
-        yield connection
-        connection.execute("COMMIT")
+    with _connected(database, journal_mode="OFF", synchronous="OFF") as connection:
+        with _transaction(connection, "BEGIN"):
+            yield connection
 
 
 @contextmanager
 def changing(database: Path) -> Iterator[sqlite3.Connection]:
     """One transaction over a database in use, committed when the block ends well."""
-    with _connected(database) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("BEGIN IMMEDIATE")
-        yield connection
-        connection.execute("COMMIT")
+    with _connected(database, journal_mode="WAL", synchronous="NORMAL") as connection:
+        with _transaction(connection, "BEGIN IMMEDIATE"):
+            yield connection
         _fold_log(connection)
 
 
 @contextmanager
-def _connected(database: Path) -> Iterator[sqlite3.Connection]:
+def _connected(database: Path, **pragmas: str) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(database, isolation_level=None, timeout=60)) as connection:
-        connection.execute(f"PRAGMA cache_size = -{CACHE_KB}")
-        connection.execute("PRAGMA temp_store = FILE")
+        for name, value in {"cache_size": -CACHE_KB, "temp_store": "FILE", **pragmas}.items():
+            connection.execute(f"PRAGMA {name} = {value}")
         yield connection
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
+    connection.execute(begin)
+    yield
+    connection.execute("COMMIT")
 
 
 def _fold_log(connection: sqlite3.Connection) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 import re2
 from lxml.html import HtmlElement
@@ -56,6 +57,11 @@ def compiled(pattern: str) -> Any:
     options.case_sensitive = False
     options.log_errors = False
     return re2.compile(pattern, options)
+
+
+def is_under(url: str, domain: str) -> bool:
+    """Whether the address is on a host whose name ends so: `.iqm2.com`."""
+    return (urlsplit(url).hostname or "").endswith(domain)
 
 
 # Of every source whose documents may be pages.

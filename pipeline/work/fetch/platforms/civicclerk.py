@@ -5,7 +5,7 @@ from datetime import date
 from typing import Any
 from urllib.parse import urlsplit
 
-from pipeline.work.fetch.base import Fetcher, Option, Pages
+from pipeline.work.fetch.base import Fetcher, Option, Pages, is_under
 from pipeline.work.fetch.dates import read_moment
 from pipeline.work.fetch.refs import DocRef, clean, is_cancelled, kind_of
 
@@ -22,7 +22,7 @@ class CivicClerk(Fetcher):
 
     @classmethod
     def detect(cls, url: str, html: str) -> float:
-        return 0.95 if (urlsplit(url).hostname or "").endswith(".civicclerk.com") else 0.0
+        return 0.95 if is_under(url, ".civicclerk.com") else 0.0
 
     @classmethod
     def home(cls, url: str) -> str:

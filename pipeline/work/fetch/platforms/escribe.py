@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 from pipeline.errors import SourceError
-from pipeline.work.fetch.base import Fetcher
+from pipeline.work.fetch.base import Fetcher, is_under
 from pipeline.work.fetch.dates import find_date, find_time, read_moment
 from pipeline.work.fetch.refs import HTML, PDF, DocRef, clean, is_cancelled, kind_of, url_identity
 
@@ -20,7 +20,7 @@ class EScribe(Fetcher):
 
     @classmethod
     def detect(cls, url: str, html: str) -> float:
-        if (urlsplit(url).hostname or "").endswith(".escribemeetings.com"):
+        if is_under(url, ".escribemeetings.com"):
             return 0.95
         return 0.6 if "MeetingsCalendarView.aspx" in html else 0.0
 

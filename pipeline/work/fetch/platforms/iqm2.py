@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 
 from lxml.html import HtmlElement
 
-from pipeline.work.fetch.base import Fetcher, Option
+from pipeline.work.fetch.base import Fetcher, Option, is_under
 from pipeline.work.fetch.dates import find_date, find_time
 from pipeline.work.fetch.pages import links, text_of
 from pipeline.work.fetch.refs import AGENDA, MINUTES, OTHER, PACKET, DocRef, clean, is_cancelled, kind_of
@@ -25,7 +25,7 @@ class Iqm2(Fetcher):
 
     @classmethod
     def detect(cls, url: str, html: str) -> float:
-        if (urlsplit(url).hostname or "").endswith(".iqm2.com"):
+        if is_under(url, ".iqm2.com"):
             return 0.95
         return 0.8 if "Detail_Meeting.aspx" in html and "FileOpen.aspx" in html else 0.0
 

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 
 from lxml.html import HtmlElement
 
-from pipeline.work.fetch.base import Fetcher, Option, Pages
+from pipeline.work.fetch.base import Fetcher, Option, Pages, is_under
 from pipeline.work.fetch.dates import find_date, find_time
 from pipeline.work.fetch.pages import form_fields, row_around, target_of, text_of
 from pipeline.work.fetch.refs import HTML, OTHER, PDF, DocRef, body_in, is_cancelled, kind_of
@@ -23,7 +23,7 @@ class NovusAgenda(Fetcher):
 
     @classmethod
     def detect(cls, url: str, html: str) -> float:
-        if (urlsplit(url).hostname or "").endswith(".novusagenda.com"):
+        if is_under(url, ".novusagenda.com"):
             return 0.95
         return 0.8 if "radGridMeetings" in html else 0.0
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 from pipeline.errors import DocumentError
-from pipeline.work.fetch.base import Fetcher, Option
+from pipeline.work.fetch.base import Fetcher, Option, is_under
 from pipeline.work.fetch.dates import find_time, read_date, read_moment
 from pipeline.work.fetch.refs import HTML, PDF, DocRef, clean, is_cancelled, kind_of
 
@@ -21,7 +21,7 @@ class PrimeGov(Fetcher):
 
     @classmethod
     def detect(cls, url: str, html: str) -> float:
-        if (urlsplit(url).hostname or "").endswith(".primegov.com"):
+        if is_under(url, ".primegov.com"):
             return 0.95
         return 0.7 if "/api/v2/PublicPortal" in html or "/Public/CompiledDocument" in html else 0.0
 

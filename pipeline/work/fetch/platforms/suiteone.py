@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 from datetime import date
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 from lxml.html import HtmlElement
 
-from pipeline.work.fetch.base import Fetcher, Option
+from pipeline.work.fetch.base import Fetcher, Option, is_under
 from pipeline.work.fetch.dates import find_date, find_time
 from pipeline.work.fetch.pages import links, text_of
 from pipeline.work.fetch.refs import DocRef, convened, is_cancelled, kind_of
@@ -24,7 +24,7 @@ class SuiteOne(Fetcher):
 
     @classmethod
     def detect(cls, url: str, html: str) -> float:
-        if (urlsplit(url).hostname or "").endswith(".suiteonemedia.com"):
+        if is_under(url, ".suiteonemedia.com"):
             return 0.95
         return 0.9 if _FILE.search(html) else 0.0
 

@@ -9,6 +9,7 @@ from types import ModuleType
 from PIL import Image
 
 from pipeline.errors import MachineError
+from pipeline.work.ocr.engines.plugins import find_plugin
 from pipeline.work.ocr.model import OcrOptions, Word
 
 
@@ -49,9 +50,7 @@ TESSERACTS = ("tesserocr", "pytesseract")
 def engine_for(setup: EngineSetup) -> Engine:
     name = setup.options.engine
     if name != "auto" and name not in BUILT_IN:
-        build: Callable[[EngineSetup], Engine] = importlib.import_module(
-            "pipeline.work.ocr.engines.plugins"
-        ).find(name)
+        build: Callable[[EngineSetup], Engine] = find_plugin(name, BUILT_IN)
         return build(setup)
     engine: Engine = _module(name).build(setup)
     return engine

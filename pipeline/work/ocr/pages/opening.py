@@ -1,12 +1,12 @@
 """Opening a PDF: pdfium first, then mended by pypdf, then what can be salvaged."""
 
-import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pypdfium2
 
 from pipeline.errors import DocumentError
+from pipeline.work.ocr.pages import mending
 from pipeline.work.ocr.pages.salvage import with_new_root
 
 HEADER = b"%PDF-"
@@ -53,11 +53,8 @@ def _from_header(file: Path) -> Path | bytes:
 
 
 def _rewritten(file: Path) -> bytes | None:
-    """pypdf is slow to load and seldom needed, so it is loaded here."""
-    mending = importlib.import_module("pipeline.work.ocr.pages.mending")
-    rewrite: Callable[[Path], bytes | None] = mending.rewritten
     try:
-        return rewrite(file)
+        return mending.rewritten(file)
     except mending.NeedsPassword as error:
         raise DocumentError(f"{file.name} needs a password to open", code="encrypted") from error
     except mending.NoPages as error:

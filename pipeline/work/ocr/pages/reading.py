@@ -1,11 +1,9 @@
 """One page after another: its text layer, a look at it, or the second reader; always with the reason."""
 
-import importlib
 import time
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pypdfium2
 
@@ -16,11 +14,9 @@ from pipeline.work.ocr.pages.deciding import Decision, decide
 from pipeline.work.ocr.pages.hyphens import rejoined
 from pipeline.work.ocr.pages.judging import glued_share, is_word_salad, sanity, tidy, visible
 from pipeline.work.ocr.pages.looking import Looker
+from pipeline.work.ocr.pages.mending import SecondReader
 from pipeline.work.ocr.pages.pdf import has_broken_image, layer_of, page_of, turned_back
 from pipeline.work.ocr.pages.spacing import may_have_lost_spaces, spaced
-
-if TYPE_CHECKING:
-    from pipeline.work.ocr.pages.mending import SecondReader
 
 GLUED = 0.15
 
@@ -116,9 +112,6 @@ class Reader:
         return replace(read, reason=SALAD)
 
     @cached_property
-    def _second(self) -> "SecondReader":
-        """pypdf is slow to load and most documents never need it, so it is loaded when one does."""
-        second: SecondReader = importlib.import_module("pipeline.work.ocr.pages.mending").SecondReader(
-            self._file
-        )
-        return second
+    def _second(self) -> SecondReader:
+        """Most documents never need it."""
+        return SecondReader(self._file)
