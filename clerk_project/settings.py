@@ -103,23 +103,15 @@ JOB_LIMITS = {
     "deploy": envint("DEPLOY_LIMIT", 10 * 60, 1),
     "webhooks": envint("WEBHOOK_LIMIT", 2 * 60, 1),
 }
-# `high` carries the coordinators; each other queue carries the jobs of its stage.
+# `high` carries the coordinators; each other queue carries the jobs of its stage, and has its limit's name.
 RQ_QUEUES = {
-    queue: {
+    "high" if name == "coordinator" else name: {
         "URL": REDIS_URL,
-        "DEFAULT_TIMEOUT": JOB_LIMITS[limit],
+        "DEFAULT_TIMEOUT": limit,
         "DEFAULT_RESULT_TTL": 3600,
         "SERIALIZER": "json",
     }
-    for queue, limit in {
-        "high": "coordinator",
-        "fetch": "fetch",
-        "ocr": "ocr",
-        "compilation": "compilation",
-        "extraction": "extraction",
-        "deploy": "deploy",
-        "webhooks": "webhooks",
-    }.items()
+    for name, limit in JOB_LIMITS.items()
 }
 # A worker's process stays for job after job, and is replaced after so many; or it is forked for each.
 WORKER_STAYS = envbool("WORKER_STAYS", True)

@@ -111,7 +111,7 @@ class Body:
 
 
 @dataclass(frozen=True)
-class Overview:
+class SiteFigures:
     """What there is of a site, and since when."""
 
     documents: int
@@ -129,7 +129,7 @@ def in_words(flags: str) -> str:
     return flags
 
 
-def overview(records: Records) -> Overview:
+def overview(records: Records) -> SiteFigures:
     row = records.row(
         "SELECT count(*), coalesce(sum(pages), 0), count(DISTINCT meeting_id), min(nullif(date, '')),"
         f" max(date) FROM documents WHERE {CURRENT}"
@@ -138,7 +138,7 @@ def overview(records: Records) -> Overview:
         f"SELECT count(*) FROM motions JOIN documents ON documents.id = motions.document_id WHERE {DECIDING}"
     )
     documents, pages, meetings, first, last = row or (0, 0, 0, "", "")
-    return Overview(documents, pages, meetings, motions[0] if motions else 0, first or "", last or "")
+    return SiteFigures(documents, pages, meetings, motions[0] if motions else 0, first or "", last or "")
 
 
 def bodies(records: Records) -> list[Body]:

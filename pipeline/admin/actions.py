@@ -25,7 +25,7 @@ def _keys(chosen: QuerySet[Any]) -> Iterator[Target]:
 
 
 def _in_a_run(chosen: QuerySet[Site]) -> int:
-    return Run.objects.filter(site__in=chosen.order_by().values("pk"), status=Run.Status.RUNNING).count()
+    return Run.objects.running().filter(site__in=chosen.order_by().values("pk")).count()
 
 
 def _before_start(chosen: QuerySet[Site]) -> Iterable[str]:
@@ -240,7 +240,7 @@ SKIPPING = "Left out on purpose, in this run and in later ones. It shows as skip
 
 
 def _may_retry(document: Document) -> bool:
-    return not document.skip_reason and document.ledger.filter(status__in=Status.FAILED).exists()
+    return not document.skip_reason and DocumentState.objects.failed().filter(document=document).exists()
 
 
 def _may_skip(row: DocumentState) -> bool:

@@ -151,7 +151,7 @@ class DocumentAdmin(ReadOnly, SearchedBySite, ActingAdmin):
 
     @admin.display(description="status")
     def overall(self, document: Document) -> SafeString:
-        return html.badge(html.document_status(document))
+        return html.badge(documents.document_status(document))
 
     @admin.display(description="size")
     def bytes_long(self, document: Document) -> str:

@@ -213,19 +213,6 @@ def joined(parts: Iterable[SafeString]) -> SafeString:
     return format_html_join(" ", "{}", ((part,) for part in parts))
 
 
-def document_status(document: Document) -> str:
-    """Over all its steps; reads the prefetched ledger."""
-    if document.skip_reason:
-        return "skipped"
-    rows = list(document.ledger.all())
-    statuses = {row.status for row in rows}
-    if any(row.pipeline == Stage.EXTRACTION and row.status == Status.PROCESSED for row in rows):
-        return "completed"
-    if Status.FAILED_TERMINAL in statuses:
-        return "failed"
-    return "processing" if Status.IN_PROGRESS in statuses else "pending"
-
-
 def site_link(site_id: str | None) -> SafeString:
     if not site_id:
         return NOTHING

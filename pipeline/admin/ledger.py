@@ -147,7 +147,7 @@ class LedgerAdmin(ReadOnly, SearchedBySite, ActingAdmin):
         if not words:
             return queryset, False
         titled = Document.objects.filter(title__icontains=words).values_list("pk", flat=True)
-        failed = DocumentState.objects.filter(status__in=Status.FAILED, error_message__icontains=words)
+        failed = DocumentState.objects.failed().filter(error_message__icontains=words)
         found = Q(document__in=list(titled.order_by("-pk")[:MOST_FOUND]))
         found |= Q(pk__in=list(failed.order_by().values_list("pk", flat=True)[:MOST_FOUND]))
         return queryset.filter(found), False

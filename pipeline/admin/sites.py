@@ -61,7 +61,7 @@ class ConditionFilter(admin.SimpleListFilter):
         ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        running = Run.objects.filter(site=OuterRef("pk"), status=Run.Status.RUNNING)
+        running = Run.objects.running().filter(site=OuterRef("pk"))
         match self.value():
             case "attention":
                 return queryset.exclude(attention_reason="")

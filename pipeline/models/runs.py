@@ -65,6 +65,10 @@ class Run(models.Model):
     def __str__(self) -> str:
         return f"run {self.pk} of {self.site_id}"
 
+    @property
+    def is_running(self) -> bool:
+        return self.status == Run.Status.RUNNING
+
 
 class RunStage(models.Model):
     """One transition: this run entered this stage, once, and left it with these counts."""

@@ -17,7 +17,7 @@ from pipeline.stages import fetch
 from pipeline.work.fetch.client import Client
 from pipeline.work.fetch.detect import Recognised, recognise
 from pipeline.work.fetch.gate import LocalGate
-from pipeline.work.fetch.listing import Span, take
+from pipeline.work.fetch.listing import ListedDays, take
 from pipeline.work.fetch.refs import DocRef
 from pipeline.work.fetch.registry import build, fetcher_class
 from sites.keys import LONGEST, RULE, is_key
@@ -90,7 +90,7 @@ def _preview(found: Recognised, client: Client, today: date, options: Mapping[st
     error = ""
     try:
         fetcher = build(found.platform, client, found.url, options)
-        refs = take(fetcher, Span.of(today, settings.FETCH_WINDOW_DAYS, seconds=0), {}).refs
+        refs = take(fetcher, ListedDays.of(today, settings.FETCH_WINDOW_DAYS, seconds=0), {}).refs
     except PipelineError as failure:
         error = f"{failure.code}: {failure}"
     return Preview(

@@ -205,7 +205,7 @@ def retry(site_id: str, operator: Operator, rows: QuerySet[DocumentState] | None
         site = flow.find_site(site_id)
         if site.paused_at:
             raise Refused(f"{site_id} is paused ({site.pause_reason or 'no reason given'}); resume it first")
-        running = Run.objects.filter(site=site, status=Run.Status.RUNNING).first()
+        running = Run.objects.running().filter(site=site).first()
         return _retry_within(site, running, rows, operator) if running else _retry_anew(site, rows, operator)
 
 

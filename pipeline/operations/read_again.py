@@ -47,7 +47,7 @@ def read_again(
 ) -> ReadAgain:
     """Document by document, each kept when it is done: what is interrupted goes on where it was."""
     site = flow.find_site(site_id)
-    if Run.objects.filter(site=site, status=Run.Status.RUNNING).exists():
+    if Run.objects.running().filter(site=site).exists():
         raise Refused(f"{site_id} is in a run; read its pages again when that has ended")
     pages = better = documents = failed = 0
     for document in read_documents(site_id):

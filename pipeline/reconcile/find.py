@@ -56,7 +56,7 @@ class Suspect:
     @property
     def is_running(self) -> bool:
         """In a stage that exists: from any other no job and no coordinator could take the site further."""
-        running = self.run is not None and self.run.status == Run.Status.RUNNING
+        running = self.run is not None and self.run.is_running
         return running and self.site.current_stage in WORK_STAGES
 
 

@@ -115,7 +115,7 @@ def open_groups(limit: int = 8) -> list[Group]:
 
 def errors_by_code(filters: Filters = ALL, limit: int | None = 12) -> list[ErrorGroup]:
     groups = (
-        filters.of_ledger(DocumentState.objects.filter(status__in=Status.FAILED))
+        filters.of_ledger(DocumentState.objects.failed())
         .exclude(LEFT_OUT)
         .order_by()
         .values_list("error_code", "pipeline")

@@ -77,7 +77,7 @@ class SiteReport:
 
     @property
     def is_running(self) -> bool:
-        return self.run is not None and self.run.status == Run.Status.RUNNING
+        return self.run is not None and self.run.is_running
 
     @property
     def has_failed(self) -> bool:
@@ -106,7 +106,7 @@ def report_on(site: Site) -> SiteReport:
 
 def _timeline(site: Site, run: Run | None) -> list[TimelineStage]:
     entered: dict[str, RunStage] = {stage.stage: stage for stage in run.stages.all()} if run else {}
-    running = run is not None and run.status == Run.Status.RUNNING
+    running = run is not None and run.is_running
     skipped = _skipped(run) if run else {}
     return [_stage(site, stage, entered.get(stage), running, skipped.get(stage, 0)) for stage in WORK_STAGES]
 

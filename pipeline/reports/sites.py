@@ -39,7 +39,7 @@ def site_totals(filters: Filters = ALL) -> SiteTotals:
     )
     stuck = filters.of_sites(Site.objects.stuck()).count()
     failed = filters.of_sites(failed_sites()).count()
-    running = Run.objects.filter(status=Run.Status.RUNNING)
+    running = Run.objects.running()
     if filters.sites:
         running = running.filter(site_id__in=filters.sites)
     return SiteTotals(running=running.count(), stuck=stuck, failed=failed, **counts)

@@ -115,7 +115,7 @@ def _why(
         return f"in no run; {NEXT_RECONCILE} look at it", "reconcile"
     if run.status == Run.Status.FAILED:
         return f"cannot pass {site.current_stage}: {run.message}", f"retry_failed {at} --dry-run"
-    if run.status != Run.Status.RUNNING:
+    if not run.is_running:
         return f"its run has ended as {run.status}; {NEXT_RECONCILE} look at it", "reconcile"
     if not force.reachable:
         return force.error, ""

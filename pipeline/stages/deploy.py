@@ -16,7 +16,7 @@ from pipeline.stages.documents import extracted_ids, read_documents, stable_id
 from pipeline.stages.shared_files import push_database, shared
 from pipeline.state.attempt import Attempt, Finished
 from pipeline.work import deploy
-from pipeline.work.database.schema import Counts
+from pipeline.work.database.schema import Extent
 from pipeline.work.deploy import FactsFile, Release, Target
 from pipeline.work.deploy.directory import DirectoryTarget
 from pipeline.work.deploy.targets import Withdrawing
@@ -46,7 +46,7 @@ def run(attempt: Attempt) -> Finished:
     deployed = deploy_site(attempt.site_id, began, output, attempt.check, may_shrink=forced)
 
     def record() -> None:
-        holds = Counts(deployed.pages, deployed.documents)
+        holds = Extent(deployed.pages, deployed.documents)
         publications.record(attempt.site_id, holds, deployed.version)
 
     return Finished(asdict(deployed), record)
@@ -71,7 +71,7 @@ def deploy_site(
     try:
         assembled = deploy.assemble(files.database, _facts_files(site_id, files), output, before)
         push_database(files, before)
-        holds = Counts(assembled.pages, assembled.documents)
+        holds = Extent(assembled.pages, assembled.documents)
         if not may_shrink:
             publications.refuse_much_less(
                 site_id, publications.published_now(site_id, databases_dir()), holds

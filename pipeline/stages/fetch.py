@@ -23,7 +23,7 @@ from pipeline.work.fetch.client import Client
 from pipeline.work.fetch.detect import recognise
 from pipeline.work.fetch.download import Downloaded, NotModified, copy, download
 from pipeline.work.fetch.gate import LEASE, Gate, RedisGate
-from pipeline.work.fetch.listing import Listing, Span, recheck, take
+from pipeline.work.fetch.listing import ListedDays, Listing, recheck, take
 from pipeline.work.fetch.memory import at_most
 from pipeline.work.fetch.registry import build, fetcher_class
 from pipeline.work.fetch.robots import Cache, RedisCache
@@ -120,7 +120,9 @@ def list_source(source: Source, client: Client, name: str = "listing") -> Listin
     `name` tells the scratch file of this attempt from that of one that was given up and still runs.
     """
     listed = source.last_listed_at.date() if source.last_listed_at else None
-    span = Span.of(today_at(source.site), settings.FETCH_WINDOW_DAYS, source.site.start_year, listed=listed)
+    span = ListedDays.of(
+        today_at(source.site), settings.FETCH_WINDOW_DAYS, source.site.start_year, listed=listed
+    )
     what = {"of": [source.platform, source.url, source.options]}
     # A source that was pointed elsewhere begins anew.
     saved = source.cursor if source.cursor.get("of") == what["of"] else {}

@@ -7,22 +7,22 @@ from django.utils import timezone
 
 from pipeline.errors import StageError
 from pipeline.models import Intervention, Publication
-from pipeline.work.database.schema import Counts, counts_in
+from pipeline.work.database.schema import Extent, counts_in
 
 # The act of a person that lets one run publish less.
 FORCE = "publish less"
 
 
-def published_now(site_id: str, databases: Path) -> Counts | None:
+def published_now(site_id: str, databases: Path) -> Extent | None:
     """What the served database holds; where it lies elsewhere, what the last deploy or take-over noted."""
     served = counts_in(databases / f"{site_id}.db")
     if served is not None:
         return served
     noted = Publication.objects.filter(pk=site_id).first()
-    return Counts(noted.pages, noted.documents) if noted else None
+    return Extent(noted.pages, noted.documents) if noted else None
 
 
-def refuse_much_less(site_id: str, now: Counts | None, then: Counts) -> None:
+def refuse_much_less(site_id: str, now: Extent | None, then: Extent) -> None:
     """A finding for a person: a loss that nobody wanted looks just like this."""
     if now is None:
         return
@@ -52,6 +52,6 @@ def is_forced(site_id: str, run_id: int) -> bool:
     return Intervention.objects.filter(site_id=site_id, action=FORCE, details__run=run_id).exists()
 
 
-def record(site_id: str, published: Counts, version: str) -> None:
+def record(site_id: str, published: Extent, version: str) -> None:
     values = {"pages": published.pages, "documents": published.documents, "version": version}
     Publication.objects.update_or_create(site_id=site_id, defaults=values | {"at": timezone.now()})

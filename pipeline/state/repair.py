@@ -67,9 +67,9 @@ def end_abandoned_attempts(quiet_since: datetime) -> int:
 def renew_lost_rows(rows: Sequence[DocumentState], now: datetime) -> int:
     """Waiting rows whose queue job is gone: a new sequence, under which each can be sent again."""
     return sum(
-        DocumentState.objects.filter(_as_read(some), status__in=Status.WAITING).update(
-            enqueue_seq=F("enqueue_seq") + 1, retry_at=None, updated_at=now
-        )
+        DocumentState.objects.waiting()
+        .filter(_as_read(some))
+        .update(enqueue_seq=F("enqueue_seq") + 1, retry_at=None, updated_at=now)
         for some in batches(rows, 200)
     )
 
@@ -180,7 +180,7 @@ def reset_processed(site_id: str, row_ids: Sequence[int], intervention_id: int) 
         rows = DocumentState.objects.filter(pk__in=row_ids, site_id=site_id, status=Status.PROCESSED)
         reset = reopen(rows, None, intervention_id=intervention_id)
         site = Site.objects.get(pk=site_id)
-        if Run.objects.filter(site_id=site_id, status=Run.Status.RUNNING).exists():
+        if Run.objects.running().filter(site_id=site_id).exists():
             raise Fenced(f"{site_id} is in a run")
         if site.run_id:
             recount(site_id, site.run_id)

@@ -121,8 +121,10 @@ def note_error(site_id: str, run_id: int, message: str) -> None:
 
 def _end(run_id: int, status: str, message: str) -> None:
     # A second coordinator that saw the same claim must not end the run twice.
-    if not Run.objects.filter(pk=run_id, status=Run.Status.RUNNING).update(
-        status=status, finished_at=timezone.now(), message=message
+    if (
+        not Run.objects.running()
+        .filter(pk=run_id)
+        .update(status=status, finished_at=timezone.now(), message=message)
     ):
         raise Fenced(f"run {run_id} has ended already")
 
@@ -186,7 +188,7 @@ def end_for_good(site: Site, message: str) -> None:
 
 def renew_rows(site_id: str, run_id: int) -> None:
     """A new sequence for every waiting row, so that it can be queued again without doubling its job."""
-    DocumentState.objects.filter(site_id=site_id, run_id=run_id, status__in=Status.WAITING).update(
+    DocumentState.objects.waiting().filter(site_id=site_id, run_id=run_id).update(
         enqueue_seq=F("enqueue_seq") + 1, updated_at=timezone.now()
     )
 

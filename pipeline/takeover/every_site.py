@@ -18,7 +18,7 @@ BY = "adopt_sites"
 
 
 @dataclass
-class Report:
+class AdoptionReport:
     """What was done, or would be. `later` are sites in a run, to be looked at when it has ended."""
 
     dry_run: bool
@@ -33,14 +33,14 @@ def adopt(
     dry_run: bool,
     only: Collection[str] = (),
     tell: Callable[[Adopted | str], None] = lambda what: None,
-) -> Report:
+) -> AdoptionReport:
     """Each site once, whole or not at all; run again, it goes on where it was stopped.
 
     `tell` hears of every site, of some with nothing to say.
     """
     check_database()
     check_storage()
-    report = Report(dry_run)
+    report = AdoptionReport(dry_run)
     with warm_reader():
         for old in old_rows.every_site():
             if not only or old.site_id in only:
@@ -50,7 +50,7 @@ def adopt(
     return report
 
 
-def _adopt_one(old: OldSite, report: Report, tell: Callable[[Adopted | str], None]) -> None:
+def _adopt_one(old: OldSite, report: AdoptionReport, tell: Callable[[Adopted | str], None]) -> None:
     site_id = old.site_id
     try:
         if _is_adopted(site_id):
@@ -86,7 +86,7 @@ def _take(old: OldSite, dry_run: bool) -> Adopted:
     return one_site.write(old, BY)
 
 
-def _note(report: Report) -> None:
+def _note(report: AdoptionReport) -> None:
     details = {
         "sites": len(report.sites),
         "documents": sum(adopted.holdings.documents for adopted in report.sites),

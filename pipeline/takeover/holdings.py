@@ -11,7 +11,7 @@ from django.conf import settings
 from pipeline.errors import MachineError
 from pipeline.takeover import old_database
 from pipeline.takeover.needs import CannotTakeOver
-from pipeline.work.database.schema import Counts
+from pipeline.work.database.schema import Extent
 from pipeline.work.ocr.counting import LIMITS, count_pages
 from pipeline.work.ocr.process.parent import keep_warm, let_cool
 from sites.inventory import StoredDocument, documents_in
@@ -36,7 +36,7 @@ class Taken:
 class Holdings:
     """Sums over a site: what the old system showed, and what was found in storage."""
 
-    before: Counts = old_database.NOTHING
+    before: Extent = old_database.NOTHING
     documents: int = 0
     read: int = 0
     pages: int = 0

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 
-from pipeline.work.database.schema import Counts
+from pipeline.work.database.schema import Extent
 from pipeline.work.files import write_text
 from sites.storage import AGENDAS, SiteFiles
 
 TABLES = {"minutes": "", "agendas": AGENDAS}
 # What no folder and no file may be called, or what nobody would look into.
 UNSAFE = re.compile(r"[\x00\\]|(?:^|(?<=/))\.+|^/+|/+$")
-NOTHING = Counts(0, 0)
+NOTHING = Extent(0, 0)
 # A blank page is a row there and nothing that anybody could read.
 SAYS_SOMETHING = "trim(text, char(9, 10, 11, 12, 13, 32)) <> ''"
 
@@ -37,7 +37,7 @@ def find(files: SiteFiles) -> Path | None:
     return next((path for path in (files.kept_database, files.database) if _tables(path)), None)
 
 
-def counts(database: Path | None) -> Counts:
+def counts(database: Path | None) -> Extent:
     if database is None:
         return NOTHING
     with closing(_open(database)) as connection:
@@ -46,7 +46,7 @@ def counts(database: Path | None) -> Counts:
             pages += _number(connection, f"SELECT count(*) FROM {table} WHERE {SAYS_SOMETHING}")
             shown = f"SELECT DISTINCT meeting, date FROM {table} WHERE {SAYS_SOMETHING}"
             documents += _number(connection, f"SELECT count(*) FROM ({shown})")
-    return Counts(pages, documents)
+    return Extent(pages, documents)
 
 
 def texts_to_bring(files: SiteFiles) -> Iterator[OldText]:

@@ -24,7 +24,7 @@ NOTHING = Cleaned(0, 0)
 
 
 @dataclass
-class Report:
+class StuckSitesReport:
     dry_run: bool
     sites: list[Carried] = field(default_factory=list)
     already: int = 0
@@ -34,14 +34,14 @@ class Report:
     cleaned: Cleaned = NOTHING
 
 
-def carry_over(*, dry_run: bool, tell: Callable[[str], None] = lambda line: None) -> Report:
+def carry_over(*, dry_run: bool, tell: Callable[[str], None] = lambda line: None) -> StuckSitesReport:
     """Every site that the old table has in OCR and that has had no run here; then the queue.
 
     `tell` hears of every row, of some with nothing to say.
     """
     _check_database()
     queue = _queue()
-    report = Report(dry_run)
+    report = StuckSitesReport(dry_run)
     with warm_reader():
         for old in old_rows.stuck_in_ocr():
             _carry_one(old, report, tell)
@@ -80,7 +80,7 @@ def _queue() -> Redis:
 # ---- One site -----------------------------------------------------------------------------------------
 
 
-def _carry_one(old: OldSite, report: Report, tell: Callable[[str], None]) -> None:
+def _carry_one(old: OldSite, report: StuckSitesReport, tell: Callable[[str], None]) -> None:
     site_id = old.site_id
     if not Site.objects.filter(pk=site_id).exists():
         report.unknown.append(site_id)
@@ -109,7 +109,7 @@ def _carry_one(old: OldSite, report: Report, tell: Callable[[str], None]) -> Non
 # ---- The queue, and the record ------------------------------------------------------------------------
 
 
-def _clean(queue: Redis, report: Report) -> Cleaned:
+def _clean(queue: Redis, report: StuckSitesReport) -> Cleaned:
     try:
         return old_jobs.count(queue) if report.dry_run else old_jobs.remove(queue)
     except RedisError as error:
@@ -121,7 +121,7 @@ def _clean(queue: Redis, report: Report) -> Cleaned:
         raise CannotTakeOver(f"Redis went away while the queue was cleaned ({error}). {done}") from error
 
 
-def _note(report: Report) -> None:
+def _note(report: StuckSitesReport) -> None:
     Intervention.objects.create(
         action=BY,
         reason="taking over the old system",

@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 
 from pipeline.admin import html
 from pipeline.models import DocumentState
-from pipeline.reports import failures, wording
+from pipeline.reports import documents, failures, wording
 
 register = template.Library()
 # Jobs whose first argument is a number of something else.
@@ -23,7 +23,7 @@ register.filter("status_of", failures.status_of)
 register.filter("title_of", failures.title_of)
 register.filter("duration", wording.duration)
 register.filter("stage_bars", html.stage_bars)
-register.filter("document_status", html.document_status)
+register.filter("document_status", documents.document_status)
 register.simple_tag(html.meter)
 register.simple_tag(html.site_state)
 register.simple_tag(html.next_check)

@@ -230,7 +230,7 @@ def _adopt(site_id: str, stored: StoredDocument) -> None:
     """
     content = digest_of(SiteFiles.of(site_id).file(stored.path)) if stored.has_pdf else ""
     with transaction.atomic():
-        if Run.objects.filter(site_id=site_id, status=Run.Status.RUNNING).exists():
+        if Run.objects.running().filter(site_id=site_id).exists():
             raise Fenced(f"{site_id} is in a run, which may be about to write this row")
         _refuse_a_copy(site_id, stored, content)
         document = Document.objects.create(

@@ -101,7 +101,7 @@ def _attempts() -> Iterator[Problem]:
     processed = ledger.filter(status=Status.PROCESSED)
     yield from rows("processed rows without a time", processed.filter(processed_at=None), BY_HAND)
     yield from rows("processed rows that were never tried", processed.filter(attempt_count=0), BY_HAND)
-    failed = ledger.filter(status__in=[Status.FAILED_RETRYABLE, Status.FAILED_TERMINAL])
+    failed = ledger.failed()
     unnamed = failed.filter(Q(error_code=None) | Q(error_code=""))
     yield from rows("failed rows without an error code", unnamed, BY_HAND)
 

@@ -31,7 +31,7 @@ def queries() -> dict[str, QuerySet[Any, Any]]:
         "latest changes of rows": DocumentState.objects.order_by("-updated_at")[:100],
         "stuck sites": Site.objects.stuck(now),
         "sites in a stage": Site.objects.filter(current_stage=Stage.OCR),
-        "a site's running run": Run.objects.filter(site="a.site", status=Run.Status.RUNNING),
+        "a site's running run": Run.objects.running().filter(site="a.site"),
     }
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from pipeline.stages import documents
 from pipeline.work.fetch.download import Downloaded
-from pipeline.work.fetch.listing import Check, Listing
+from pipeline.work.fetch.listing import Listing, Recheck
 from pipeline.work.fetch.refs import DocRef
 from sites.models import Document, Site, Source
 
@@ -35,7 +35,7 @@ def fetched(document: Document, content: str = "one") -> Document:
     return document
 
 
-def record(source: Source, *refs: DocRef, checks: tuple[Check, ...] = (), **more) -> list[Document]:
+def record(source: Source, *refs: DocRef, checks: tuple[Recheck, ...] = (), **more) -> list[Document]:
     source.refresh_from_db()
     return documents.record_listing(source, Listing(refs, checks=checks, **more))
 
@@ -107,7 +107,7 @@ def test_a_changed_document_is_a_new_version_and_the_old_one_stays_until_it_is_t
     (old,) = record(source, a_ref())
     fetched(old)
 
-    (new,) = record(source, a_ref(title="Amended"), checks=(Check(old.external_id, "changed"),))
+    (new,) = record(source, a_ref(title="Amended"), checks=(Recheck(old.external_id, "changed"),))
     old.refresh_from_db()
     assert (new.version, new.title, new.sha256) == (2, "Amended", "")
     assert (old.superseded_at, old.title) == (None, "Agenda")
@@ -122,7 +122,7 @@ def test_a_changed_document_is_a_new_version_and_the_old_one_stays_until_it_is_t
 def test_a_change_that_is_found_again_before_it_is_downloaded_is_one_version(source):
     (old,) = record(source, a_ref())
     fetched(old)
-    change = (Check(old.external_id, "changed"),)
+    change = (Recheck(old.external_id, "changed"),)
 
     record(source, a_ref(), checks=change)
     record(source, a_ref(), checks=change)
@@ -134,7 +134,7 @@ def test_a_changed_document_that_is_no_longer_listed_still_gets_its_version(sour
     (old,) = record(source, a_ref())
     fetched(old)
 
-    (new,) = record(source, checks=(Check(old.external_id, "changed"),))
+    (new,) = record(source, checks=(Recheck(old.external_id, "changed"),))
 
     assert (new.version, new.url, new.meeting_date) == (2, old.url, old.meeting_date)
 
@@ -171,7 +171,7 @@ def test_what_was_checked_and_is_the_same_is_noted(source):
     fetched(document)
     Document.objects.update(checked_at=timezone.now() - timedelta(days=30))
 
-    record(source, a_ref(), checks=(Check(document.external_id, "same", etag='"new"'),))
+    record(source, a_ref(), checks=(Recheck(document.external_id, "same", etag='"new"'),))
 
     document.refresh_from_db()
     assert document.checked_at is not None
@@ -262,7 +262,7 @@ def test_documents_without_validators_are_fetched_again_only_now_and_then(source
 def test_superseded_and_missing_documents_are_not_asked_about(source):
     (old,) = record(source, a_ref())
     fetched(old)
-    (new,) = record(source, a_ref(), checks=(Check(old.external_id, "changed"),))
+    (new,) = record(source, a_ref(), checks=(Recheck(old.external_id, "changed"),))
     fetched(new, "two")
     record(source, a_ref("waiting"))
 

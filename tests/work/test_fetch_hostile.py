@@ -19,7 +19,7 @@ from pipeline.work.fetch.answers import Limits, Page
 from pipeline.work.fetch.client import Client
 from pipeline.work.fetch.download import download
 from pipeline.work.fetch.gate import LocalGate
-from pipeline.work.fetch.listing import Span, take
+from pipeline.work.fetch.listing import ListedDays, take
 from pipeline.work.fetch.memory import at_most
 from pipeline.work.fetch.pages import is_cut, links, parse, text_of
 from pipeline.work.fetch.refs import DocRef
@@ -91,7 +91,7 @@ def test_bad_references_are_named_and_cost_only_themselves(city, client):
     long = f"<a href='/{'x' * 2800}.pdf'>Agenda</a>"
     page = city.page("/", good + long + "<a href='http://city.example:99999/a.pdf'>Agenda</a>")
 
-    listing = take(build("generic", client, page), Span.of(TODAY), {})
+    listing = take(build("generic", client, page), ListedDays.of(TODAY), {})
 
     assert [ref.url.rpartition("/")[2] for ref in listing.refs] == ["2026-06-01.pdf", "2026-06-02.pdf"]
     assert listing.refused == listing.facts()["refused"] == 1
@@ -120,7 +120,9 @@ def test_a_feed_that_names_an_impossible_address_keeps_its_other_documents(addre
     ]
     city.page("/v1/city/Events", json.dumps(events), "application/json")
 
-    listing = take(build("legistar_api", client, f"{city.url}/v1/city"), Span.of(TODAY, start_year=2026), {})
+    listing = take(
+        build("legistar_api", client, f"{city.url}/v1/city"), ListedDays.of(TODAY, start_year=2026), {}
+    )
 
     assert [ref.external_id for ref in listing.refs] == ["agenda-0"]
     assert ("no web address" if not address else reason) in listing.warning
@@ -139,7 +141,7 @@ def test_an_entry_that_cannot_be_read_costs_only_itself(city, client):
     ]
     city.page("/v1/Events", json.dumps({"value": events}), "application/json")
 
-    listing = take(build("civicclerk", client, city.url), Span.of(TODAY, start_year=2026), {})
+    listing = take(build("civicclerk", client, city.url), ListedDays.of(TODAY, start_year=2026), {})
 
     assert [ref.external_id for ref in listing.refs] == ["7"]
     assert "2 of 3 entries cannot be read" in listing.warning
@@ -148,7 +150,9 @@ def test_an_entry_that_cannot_be_read_costs_only_itself(city, client):
 def test_a_feed_of_nothing_but_nonsense_is_the_wrong_page(city, client):
     city.page("/v1/Events", json.dumps({"value": ["not an event"]}), "application/json")
 
-    assert code_of(lambda: take(build("civicclerk", client, city.url), Span.of(TODAY), {})) == "wrong_page"
+    assert (
+        code_of(lambda: take(build("civicclerk", client, city.url), ListedDays.of(TODAY), {})) == "wrong_page"
+    )
 
 
 # ---- Pagers -------------------------------------------------------------------------------------------
@@ -163,7 +167,7 @@ def test_a_legistar_pager_that_repeats_its_page_is_left(city, client):
     city.page("/Calendar.aspx", grid)
 
     listing = take(
-        build("legistar", client, f"{city.url}/Calendar.aspx"), Span.of(TODAY, start_year=2026), {}
+        build("legistar", client, f"{city.url}/Calendar.aspx"), ListedDays.of(TODAY, start_year=2026), {}
     )
 
     assert [ref.external_id for ref in listing.refs] == ["A-1"]
@@ -175,7 +179,7 @@ def test_a_feed_whose_next_page_is_itself_is_left(city, client):
     feed = {"value": [], "@odata.nextLink": f"{city.url}/v1/Events?$skip=1"}
     city.page("/v1/Events", json.dumps(feed), "application/json")
 
-    listing = take(build("civicclerk", client, city.url), Span.of(TODAY, start_year=2026), {})
+    listing = take(build("civicclerk", client, city.url), ListedDays.of(TODAY, start_year=2026), {})
 
     assert "leads back" in listing.warning
     assert len(city.gets("/v1/Events")) < 8
@@ -405,7 +409,7 @@ def test_work_that_takes_too_much_memory_fails_and_its_process_lives():
 def test_a_reference_is_tidied_before_it_is_kept(city, client):
     listing = take(
         build("generic", client, city.page("/", "<a href=/a.pdf>Agenda &#xD800;\x00x</a>")),
-        Span.of(TODAY),
+        ListedDays.of(TODAY),
         {},
     )
 

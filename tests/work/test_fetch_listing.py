@@ -11,7 +11,7 @@ from pipeline.work.fetch.base import Cursor, Fetcher, Option
 from pipeline.work.fetch.client import Client
 from pipeline.work.fetch.download import Downloaded, download
 from pipeline.work.fetch.gate import LocalGate
-from pipeline.work.fetch.listing import Check, Known, Span, recheck, take
+from pipeline.work.fetch.listing import Known, ListedDays, Recheck, recheck, take
 from pipeline.work.fetch.refs import DocRef, body_in, is_cancelled, kind_of, url_identity
 from tests.fakecity import FakeCity, make_pdf
 
@@ -47,7 +47,7 @@ def archive(**options) -> Archive:
 def test_the_window_comes_first_and_slices_meet_without_gap_or_overlap():
     fetcher = archive()
 
-    listing = take(fetcher, Span.of(TODAY, start_year=2019), {})
+    listing = take(fetcher, ListedDays.of(TODAY, start_year=2019), {})
 
     first, *older = fetcher.asked
     assert first == (TODAY - timedelta(days=90), TODAY + timedelta(days=365))
@@ -59,29 +59,29 @@ def test_the_window_comes_first_and_slices_meet_without_gap_or_overlap():
 
 
 def test_a_second_run_asks_for_the_window_only():
-    saved = take(archive(), Span.of(TODAY, start_year=2019), {}).cursor
+    saved = take(archive(), ListedDays.of(TODAY, start_year=2019), {}).cursor
     fetcher = archive()
 
-    take(fetcher, Span.of(TODAY, start_year=2019), saved)
+    take(fetcher, ListedDays.of(TODAY, start_year=2019), saved)
 
     assert len(fetcher.asked) == 1
 
 
 def test_time_that_runs_out_ends_after_a_slice_and_the_next_run_goes_on():
-    first = take(archive(), Span.of(TODAY, start_year=2019, seconds=0), {})
+    first = take(archive(), ListedDays.of(TODAY, start_year=2019, seconds=0), {})
     fetcher = archive()
-    second = take(fetcher, Span.of(TODAY + timedelta(days=1), start_year=2019), first.cursor)
+    second = take(fetcher, ListedDays.of(TODAY + timedelta(days=1), start_year=2019), first.cursor)
 
     assert first.cursor["done"] is False
     assert second.cursor["done"] is True
     assert {ref.external_id for ref in (*first.refs, *second.refs)} == {
-        ref.external_id for ref in take(archive(), Span.of(TODAY, start_year=2019), {}).refs
+        ref.external_id for ref in take(archive(), ListedDays.of(TODAY, start_year=2019), {}).refs
     }
 
 
 def test_a_backfill_that_breaks_keeps_what_it_has_and_says_so():
-    broken = take(archive(breaks_below=2022), Span.of(TODAY, start_year=2019), {})
-    mended = take(archive(), Span.of(TODAY, start_year=2019), broken.cursor)
+    broken = take(archive(breaks_below=2022), ListedDays.of(TODAY, start_year=2019), {})
+    mended = take(archive(), ListedDays.of(TODAY, start_year=2019), broken.cursor)
 
     assert "the archive is closed" in broken.warning
     assert len(broken.refs) > 40
@@ -91,7 +91,7 @@ def test_a_backfill_that_breaks_keeps_what_it_has_and_says_so():
 
 def test_a_window_that_breaks_is_an_error():
     with pytest.raises(SourceError, match="closed"):
-        take(archive(breaks_below=2027), Span.of(TODAY), {})
+        take(archive(breaks_below=2027), ListedDays.of(TODAY), {})
 
 
 def test_a_page_that_a_fetcher_stumbles_over_is_the_sources_trouble():
@@ -100,7 +100,7 @@ def test_a_page_that_a_fetcher_stumbles_over_is_the_sources_trouble():
             yield DocRef(external_id={}["id"], url="")
 
     with pytest.raises(SourceError, match="KeyError") as caught:
-        take(Changed(Client(), "https://city.example/"), Span.of(TODAY), {})
+        take(Changed(Client(), "https://city.example/"), ListedDays.of(TODAY), {})
 
     assert caught.value.code == "wrong_page"
 
@@ -108,7 +108,7 @@ def test_a_page_that_a_fetcher_stumbles_over_is_the_sources_trouble():
 def test_years_of_silence_end_a_backfill_without_a_start_year():
     fetcher = archive()
 
-    listing = take(fetcher, Span.of(TODAY), {})
+    listing = take(fetcher, ListedDays.of(TODAY), {})
 
     assert len(listing.refs) == 90
     assert listing.cursor["done"] is True
@@ -116,25 +116,25 @@ def test_years_of_silence_end_a_backfill_without_a_start_year():
 
 
 def test_an_operator_who_asks_for_older_years_gets_them():
-    saved = take(archive(), Span.of(TODAY, start_year=2024), {}).cursor
+    saved = take(archive(), ListedDays.of(TODAY, start_year=2024), {}).cursor
     fetcher = archive()
 
-    listing = take(fetcher, Span.of(TODAY, start_year=2019), saved)
+    listing = take(fetcher, ListedDays.of(TODAY, start_year=2019), saved)
 
     assert min(ref.date for ref in listing.refs if ref.date) == date(2019, 1, 1)
 
 
 def test_what_lies_before_the_start_year_is_left_out():
-    listing = take(archive(), Span.of(TODAY, start_year=2026), {})
+    listing = take(archive(), ListedDays.of(TODAY, start_year=2026), {})
 
     assert {ref.date.year for ref in listing.refs if ref.date} == {2026}
 
 
 def test_a_site_that_stood_still_is_caught_up_with():
-    saved = take(archive(), Span.of(date(2025, 6, 1), start_year=2019), {}).cursor
+    saved = take(archive(), ListedDays.of(date(2025, 6, 1), start_year=2019), {}).cursor
     fetcher = archive()
 
-    take(fetcher, Span.of(TODAY, start_year=2019, listed=date(2025, 6, 1)), saved)
+    take(fetcher, ListedDays.of(TODAY, start_year=2019, listed=date(2025, 6, 1)), saved)
 
     assert fetcher.asked == [(date(2025, 6, 1) - timedelta(days=90), TODAY + timedelta(days=365))]
 
@@ -219,7 +219,7 @@ def test_trouble_with_one_document_does_not_hide_the_others(city, client, tmp_pa
     checks = list(recheck(client, [gone, broken, fine], tmp_path / "scratch"))
 
     assert outcomes(checks) == {"gone": "gone", "fine": "same"}
-    assert all(isinstance(check, Check) for check in checks)
+    assert all(isinstance(check, Recheck) for check in checks)
 
 
 def test_a_login_page_is_not_taken_for_a_new_version(city, client, tmp_path):

@@ -10,7 +10,7 @@ from pipeline.errors import SourceError
 from pipeline.work.fetch.client import Client
 from pipeline.work.fetch.detect import recognise
 from pipeline.work.fetch.gate import LocalGate
-from pipeline.work.fetch.listing import Span, take
+from pipeline.work.fetch.listing import ListedDays, take
 from pipeline.work.fetch.refs import DocRef
 from pipeline.work.fetch.registry import build, fetchers
 from tests.fakecity import FakeCity
@@ -111,7 +111,7 @@ def test_opencities_is_asked_for_the_documents_of_each_meeting(city, client):
     )
     city.answer("/OCServiceHandler.axd", lambda request: _opencities_documents(request))
 
-    listing = take(build("opencities", client, home), Span.of(TODAY, start_year=2026), {})
+    listing = take(build("opencities", client, home), ListedDays.of(TODAY, start_year=2026), {})
 
     assert [(ref.url.removeprefix(city.url), ref.body, ref.date, ref.kind) for ref in listing.refs] == [
         ("/files/agenda.pdf", "Council Meeting", DAY, "agenda"),
@@ -173,7 +173,7 @@ def test_simbli_is_asked_with_the_tokens_of_its_page(city, client):
 
     city.answer("/Services/api/GetMeetingListing", service)
 
-    (ref,) = take(build("simbli", client, f"{city.url}{page}?S=404"), Span.of(TODAY), {}).refs
+    (ref,) = take(build("simbli", client, f"{city.url}{page}?S=404"), ListedDays.of(TODAY), {}).refs
 
     assert (ref.url, ref.body) == (f"{city.url}/SB_Meetings/ViewMeeting.aspx?S=404&MID=9", "Board & Cabinet")
     assert (ref.date, ref.time, ref.content_hint) == (DAY, time(18, 30), "html")
@@ -185,7 +185,7 @@ def test_simbli_that_shows_a_riddle_instead_of_its_list_is_the_wrong_page(city, 
     with pytest.raises(SourceError) as caught:
         take(
             build("simbli", client, f"{city.url}/SB_Meetings/SB_MeetingListing.aspx?S=404"),
-            Span.of(TODAY),
+            ListedDays.of(TODAY),
             {},
         )
 

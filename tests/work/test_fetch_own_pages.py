@@ -16,7 +16,7 @@ from pipeline.work.fetch.download import (
     suffix_for,
 )
 from pipeline.work.fetch.gate import LocalGate
-from pipeline.work.fetch.listing import Span, take
+from pipeline.work.fetch.listing import ListedDays, take
 from pipeline.work.fetch.refs import DocRef
 from pipeline.work.fetch.registry import build, fetcher_class
 from tests.fakecity import FakeCity
@@ -172,7 +172,7 @@ def test_archives_by_year_and_the_pages_of_meetings_are_read_too(city, client):
         "<a href='/files/17.pdf'>Agenda</a><a href='/event/june-9'>Board Meeting June 9, 2026</a>",
     )
 
-    listing = take(build("generic", client, home), Span.of(TODAY, start_year=2020), {})
+    listing = take(build("generic", client, home), ListedDays.of(TODAY, start_year=2020), {})
 
     assert {(ref.url.removeprefix(city.url), ref.date, ref.body) for ref in listing.refs} == {
         ("/a.pdf", date(2025, 3, 4), ""),
@@ -190,7 +190,7 @@ def test_archives_by_year_and_the_pages_of_meetings_are_read_too(city, client):
 def test_a_page_is_not_left_where_that_is_switched_off(city, client):
     home = city.page("/board", "<a href='/board/2025'>2025 Agendas</a>")
 
-    take(build("generic", client, home, {"follow": False}), Span.of(TODAY), {})
+    take(build("generic", client, home, {"follow": False}), ListedDays.of(TODAY), {})
 
     assert [asked.path for asked in city.gets()] == ["/board"]
 

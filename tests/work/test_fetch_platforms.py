@@ -9,7 +9,7 @@ from pipeline.errors import DocumentError
 from pipeline.work.fetch.client import Client
 from pipeline.work.fetch.download import Downloaded, copy, download
 from pipeline.work.fetch.gate import LocalGate
-from pipeline.work.fetch.listing import Span, take
+from pipeline.work.fetch.listing import ListedDays, take
 from pipeline.work.fetch.refs import DocRef
 from pipeline.work.fetch.registry import build, fetcher_class
 from tests.fakecity import FakeCity
@@ -54,7 +54,7 @@ def told(ref: DocRef) -> tuple:
 def test_a_platform_lists_every_document_of_every_meeting_once(platform, city, client):
     fetcher = build(platform, client, PUBLISH[platform](city, MEETINGS))
 
-    listing = take(fetcher, Span.of(TODAY, start_year=2020), {})
+    listing = take(fetcher, ListedDays.of(TODAY, start_year=2020), {})
 
     found = [told(ref) for ref in listing.refs]
     wanted = expected(platform)
@@ -71,7 +71,7 @@ def test_a_platform_lists_every_document_of_every_meeting_once(platform, city, c
 def test_what_a_platform_lists_can_be_downloaded_and_is_the_right_document(platform, city, client, tmp_path):
     fetcher = build(platform, client, PUBLISH[platform](city, MEETINGS))
 
-    for number, ref in enumerate(take(fetcher, Span.of(TODAY), {}).refs):
+    for number, ref in enumerate(take(fetcher, ListedDays.of(TODAY), {}).refs):
         url, form = fetcher_class(platform).request_for(ref.url)
         file = tmp_path / str(number)
         downloaded = download(client, url, file, form=form, accept=ref.content_hint)
@@ -83,8 +83,8 @@ def test_what_a_platform_lists_can_be_downloaded_and_is_the_right_document(platf
 @pytest.mark.parametrize("platform", PUBLISH)
 def test_a_second_listing_gives_the_same_identities(platform, city, client):
     url = PUBLISH[platform](city, MEETINGS)
-    first = take(build(platform, client, url), Span.of(TODAY), {})
-    second = take(build(platform, client, url), Span.of(TODAY), {})
+    first = take(build(platform, client, url), ListedDays.of(TODAY), {})
+    second = take(build(platform, client, url), ListedDays.of(TODAY), {})
 
     assert [ref.external_id for ref in first.refs] == [ref.external_id for ref in second.refs]
 
@@ -93,7 +93,7 @@ def test_a_second_listing_gives_the_same_identities(platform, city, client):
 def test_a_platform_without_meetings_lists_nothing_and_does_not_fail(platform, city, client):
     fetcher = build(platform, client, PUBLISH[platform](city, [MEETINGS[0]]))
 
-    listing = take(fetcher, Span.of(date(2031, 1, 1), start_year=2030), {})
+    listing = take(fetcher, ListedDays.of(date(2031, 1, 1), start_year=2030), {})
 
     assert listing.refs == ()
 
@@ -101,10 +101,10 @@ def test_a_platform_without_meetings_lists_nothing_and_does_not_fail(platform, c
 @pytest.mark.parametrize("platform", [name for name in PUBLISH if fetcher_class(name).step])
 def test_the_window_is_listed_first_and_the_backfill_goes_on_where_it_stopped(platform, city, client):
     url = PUBLISH[platform](city, MEETINGS)
-    window_only = take(build(platform, client, url), Span.of(TODAY, start_year=2020, seconds=0), {})
-    rest = take(build(platform, client, url), Span.of(TODAY, start_year=2020), window_only.cursor)
+    window_only = take(build(platform, client, url), ListedDays.of(TODAY, start_year=2020, seconds=0), {})
+    rest = take(build(platform, client, url), ListedDays.of(TODAY, start_year=2020), window_only.cursor)
     asked = len(city.asked)
-    after = take(build(platform, client, url), Span.of(TODAY, start_year=2020), rest.cursor)
+    after = take(build(platform, client, url), ListedDays.of(TODAY, start_year=2020), rest.cursor)
 
     newest = {ref.external_id for ref in window_only.refs}
     assert {ref.date for ref in window_only.refs if ref.date} >= {date(2026, 6, 2)}
@@ -126,7 +126,7 @@ def test_a_folder_is_a_source_too(tmp_path):
     (folder / "notes.txt").write_text("not a record")
     client = Client(local_dirs=[folder])
 
-    listing = take(build("local", client, folder.as_uri()), Span.of(TODAY), {})
+    listing = take(build("local", client, folder.as_uri()), ListedDays.of(TODAY), {})
 
     assert {(ref.body, ref.date, ref.kind) for ref in listing.refs} == {
         (meeting.body, meeting.date, kind) for meeting in MEETINGS for kind in meeting.kinds
@@ -139,4 +139,4 @@ def test_a_folder_is_a_source_too(tmp_path):
 
 def test_a_folder_that_is_not_named_in_the_settings_is_not_read(tmp_path):
     with pytest.raises(DocumentError, match="FETCH_LOCAL_DIRS"):
-        take(build("local", Client(), Path("/etc").as_uri()), Span.of(TODAY), {})
+        take(build("local", Client(), Path("/etc").as_uri()), ListedDays.of(TODAY), {})

@@ -12,7 +12,7 @@ from pipeline.errors import StageError
 from pipeline.work.fetch.client import Client
 from pipeline.work.fetch.detect import recognise
 from pipeline.work.fetch.gate import LocalGate
-from pipeline.work.fetch.listing import Span, take
+from pipeline.work.fetch.listing import ListedDays, take
 from pipeline.work.fetch.registry import BUILT_IN, build, fetchers
 from tests.fakecity import FakeCity
 from tests.fakecity.server import Reply, Request
@@ -60,7 +60,7 @@ def test_the_documented_example_works_when_it_is_installed(packages):
         client = Client(gate=LocalGate(0), private_hosts=[city.host])
         recognised = recognise(f"{city.url}/records", client)
         fetcher = build("springfield", client, f"{city.url}/records", {"board": 3})
-        listing = take(fetcher, Span.of(date(2026, 6, 15), start_year=2026), {})
+        listing = take(fetcher, ListedDays.of(date(2026, 6, 15), start_year=2026), {})
 
     assert [(item.platform, item.confidence) for item in recognised] == [("springfield", 0.9)]
     (ref,) = listing.refs

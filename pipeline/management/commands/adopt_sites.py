@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from pipeline.management.terminal.base import OperatorCommand, known_sites
 from pipeline.takeover import languages
-from pipeline.takeover.every_site import Report, adopt
+from pipeline.takeover.every_site import AdoptionReport, adopt
 from pipeline.takeover.needs import CannotTakeOver
 from pipeline.takeover.old_rows import count_sites
 from pipeline.takeover.one_site import Adopted
@@ -88,7 +88,7 @@ the database cannot be read.
         elif what:
             write(what)
 
-    def _print(self, report: Report) -> None:
+    def _print(self, report: AdoptionReport) -> None:
         did = "Would take over" if report.dry_run else "Took over"
         found = [adopted.holdings for adopted in report.sites]
         before, pages = sum(each.before.pages for each in found), sum(each.pages for each in found)
@@ -123,7 +123,7 @@ def line(adopted: Adopted) -> str:
     )
 
 
-def as_json(report: Report) -> dict[str, Any]:
+def as_json(report: AdoptionReport) -> dict[str, Any]:
     return {
         "ok": not report.unreadable and not report.later,
         "dry_run": report.dry_run,

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from pipeline.management.terminal.base import OperatorCommand
 from pipeline.takeover.needs import CannotTakeOver
-from pipeline.takeover.stuck_sites import Report, carry_over, count_old_rows
+from pipeline.takeover.stuck_sites import StuckSitesReport, carry_over, count_old_rows
 
 
 class Command(OperatorCommand):
@@ -69,7 +69,7 @@ the database cannot be read.
 
                 yield tell
 
-    def _print(self, report: Report) -> None:
+    def _print(self, report: StuckSitesReport) -> None:
         total, completed = (
             sum(getattr(site, part) for site in report.sites) for part in ("total", "completed")
         )
@@ -93,7 +93,7 @@ the database cannot be read.
         again = "python manage.py migrate_stuck_sites" if report.dry_run else "python manage.py reconcile"
         self.stdout.write(f"Next: {again}")
 
-    def _print_json(self, report: Report) -> None:
+    def _print_json(self, report: StuckSitesReport) -> None:
         sites = [asdict(site) | {"failed": site.failed} for site in report.sites]
         self.stdout.write(json.dumps(asdict(report) | {"sites": sites, "ok": not report.unreadable}))
 

@@ -146,7 +146,7 @@ def choose(*, sites: list[str], all: bool, stale: int | None, restart: bool, **_
 
 
 def _running() -> QuerySet[Run]:
-    return Run.objects.filter(site=OuterRef("pk"), status=Run.Status.RUNNING)
+    return Run.objects.running().filter(site=OuterRef("pk"))
 
 
 def starter(

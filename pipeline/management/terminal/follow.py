@@ -31,7 +31,7 @@ class Follow:
 
     @property
     def ended(self) -> bool:
-        return self.run.status != Run.Status.RUNNING
+        return not self.run.is_running
 
     @property
     def progress(self) -> Progress:

@@ -107,12 +107,12 @@ def _asked(path: Path, question: str) -> object:
 
 
 @dataclass(frozen=True)
-class Counts:
+class Extent:
     pages: int
     documents: int
 
 
-def counts_in(path: Path) -> Counts | None:
+def counts_in(path: Path) -> Extent | None:
     """How much a compiled or published database holds; None where there is none."""
     pages, documents = (_asked(path, f"SELECT count(*) FROM {name}") for name in ("pages", "documents"))  # noqa: S608
-    return Counts(int(str(pages)), int(str(documents))) if None not in (pages, documents) else None
+    return Extent(int(str(pages)), int(str(documents))) if None not in (pages, documents) else None

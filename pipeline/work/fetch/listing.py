@@ -38,7 +38,7 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Check:
+class Recheck:
     """What looking again at a known document said: `changed`, `same` or `gone`."""
 
     external_id: str
@@ -52,7 +52,7 @@ class Listing:
     refs: tuple[DocRef, ...]
     cursor: Mapping[str, Any] = field(default_factory=dict)
     warning: str = ""
-    checks: tuple[Check, ...] = ()
+    checks: tuple[Recheck, ...] = ()
     # References that cannot be kept; the warning names them.
     refused: int = 0
 
@@ -63,12 +63,12 @@ class Listing:
         counts |= {"checked": len(self.checks), "changed": changed}
         return counts | {"backfilled_to": self.cursor.get("reached")}
 
-    def with_checks(self, checks: Iterable[Check]) -> "Listing":
+    def with_checks(self, checks: Iterable[Recheck]) -> "Listing":
         return replace(self, checks=tuple(checks))
 
 
 @dataclass(frozen=True)
-class Span:
+class ListedDays:
     """Which days to list: the window always, older ones down to `since` as far as the budget lets."""
 
     since: date
@@ -84,14 +84,14 @@ class Span:
         start_year: int | None = None,
         seconds: float = 1200,
         listed: date | None = None,
-    ) -> "Span":
+    ) -> "ListedDays":
         """`listed`, the day of the last listing: a site that stood still is caught up with from there."""
         since = date(start_year, 1, 1) if start_year else EARLIEST
         window = min(today, listed or today) - timedelta(days=window_days)
         return cls(since, max(since, window), today + AHEAD, seconds)
 
 
-def take(fetcher: Fetcher, span: Span, saved: Mapping[str, Any]) -> Listing:
+def take(fetcher: Fetcher, span: ListedDays, saved: Mapping[str, Any]) -> Listing:
     """Every reference once. A backfill that fails half-way keeps what it has and says so."""
     cursor = Cursor(saved)
     cursor.deadline = time.monotonic() + span.seconds
@@ -146,7 +146,9 @@ def _tidy(ref: DocRef) -> DocRef:
     return replace(ref, title=clean(title)[:500], body=clean(body)[:200], revision=revision[:500])
 
 
-def recheck(client: Client, known: Iterable[Known], scratch: Path, seconds: float = 1200) -> Iterator[Check]:
+def recheck(
+    client: Client, known: Iterable[Known], scratch: Path, seconds: float = 1200
+) -> Iterator[Recheck]:
     """Ask for each known document with its validators; only a real change of content is a change."""
     deadline = time.monotonic() + seconds
     for document in known:
@@ -157,7 +159,7 @@ def recheck(client: Client, known: Iterable[Known], scratch: Path, seconds: floa
         except PipelineError as error:
             # Trouble with one known document is no reason to fail the listing: we have it already.
             if error.code in ("http_404", "http_410"):
-                yield Check(document.external_id, "gone", document.etag, document.last_modified)
+                yield Recheck(document.external_id, "gone", document.etag, document.last_modified)
             if error.code in (BUSY, "http_429"):
                 return
 
@@ -176,13 +178,13 @@ def _ask(client: Client, known: Known, scratch: Path) -> Downloaded | NotModifie
     )
 
 
-def _check(client: Client, known: Known, scratch: Path) -> Check:
+def _check(client: Client, known: Known, scratch: Path) -> Recheck:
     answer = _ask(client, known, scratch)
     if isinstance(answer, NotModified):
-        return Check(known.external_id, "same", known.etag, known.last_modified)
+        return Recheck(known.external_id, "same", known.etag, known.last_modified)
     same = answer.sha256 == known.sha256 or _same_page(known, answer, scratch)
     scratch.unlink(missing_ok=True)
-    return Check(known.external_id, "same" if same else "changed", answer.etag, answer.last_modified)
+    return Recheck(known.external_id, "same" if same else "changed", answer.etag, answer.last_modified)
 
 
 def _same_page(known: Known, answer: Downloaded, fresh: Path) -> bool:

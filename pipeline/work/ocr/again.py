@@ -8,7 +8,7 @@ from pathlib import Path
 from pipeline.errors import DocumentError
 from pipeline.work.ocr.document import DEFAULTS, READERS, DocumentReading, files_of
 from pipeline.work.ocr.model import FAILED, OCR, OcrOptions, PageText
-from pipeline.work.ocr.sniffing import Kind
+from pipeline.work.ocr.sniffing import FileKind
 from pipeline.work.ocr.store import PageFiles, digest_of, pages_in
 
 # An engine is half sure of what is not there.
@@ -58,7 +58,7 @@ class _ReadingAgain(DocumentReading):
         self, file: Path, files: PageFiles, languages: str, options: OcrOptions, pages: Collection[int]
     ) -> None:
         deadline = time.monotonic() + options.document_seconds
-        super().__init__(file, files, READERS[Kind.PDF], languages, options, None, deadline)
+        super().__init__(file, files, READERS[FileKind.PDF], languages, options, None, deadline)
         self.asked = set(pages)
         self.left = set(pages)
         self.better: list[int] = []

@@ -11,15 +11,15 @@ from pipeline.work.ocr.model import DAMAGED, FAILED, OCR, SALAD, OcrOptions, Ocr
 from pipeline.work.ocr.pages.judging import visible
 from pipeline.work.ocr.process.memory import MIB
 from pipeline.work.ocr.process.parent import Child, ChildDied
-from pipeline.work.ocr.sniffing import Kind, sniff
+from pipeline.work.ocr.sniffing import FileKind, sniff
 from pipeline.work.ocr.store import PageFiles, digest_of
 
 OnPage = Callable[[int, int], None]
 DEFAULTS = OcrOptions()
 READERS = {
-    Kind.PDF: "pipeline.work.ocr.process.pdf_child",
-    Kind.HTML: "pipeline.work.ocr.process.html_child",
-    Kind.OFFICE: "pipeline.work.ocr.process.office_child",
+    FileKind.PDF: "pipeline.work.ocr.process.pdf_child",
+    FileKind.HTML: "pipeline.work.ocr.process.html_child",
+    FileKind.OFFICE: "pipeline.work.ocr.process.office_child",
 }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from pipeline.errors import DocumentError
 from pipeline.work.ocr.model import OcrOptions
 from pipeline.work.ocr.process.parent import Child, ChildDied
-from pipeline.work.ocr.sniffing import Kind, sniff
+from pipeline.work.ocr.sniffing import FileKind, sniff
 
 # Somebody waits for it.
 LIMITS = OcrOptions(page_seconds=15, document_seconds=20)
@@ -21,7 +21,7 @@ def draw_page(pdf: Path, page: int, width: int, limits: OcrOptions = LIMITS) -> 
     Boxes of words (`words.py`) lie on it as they are. A process that draws often calls
     `process.parent.keep_warm()` first: a picture then costs a fork instead of a start.
     """
-    if sniff(pdf) is not Kind.PDF:
+    if sniff(pdf) is not FileKind.PDF:
         raise DocumentError(f"{pdf.name} has no pages to draw", code="not_a_pdf")
     order = {
         "module": "pipeline.work.ocr.process.picture_child",

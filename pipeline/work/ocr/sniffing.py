@@ -18,13 +18,13 @@ OFFICE_STARTS = {
 }
 
 
-class Kind(StrEnum):
+class FileKind(StrEnum):
     PDF = "pdf"
     HTML = "html"
     OFFICE = "office"
 
 
-def sniff(file: Path) -> Kind:
+def sniff(file: Path) -> FileKind:
     """A PDF may have junk before its header; a web page is one only when it is not posing as a PDF."""
     with file.open("rb") as stream:
         start = stream.read(REACH)
@@ -32,11 +32,11 @@ def sniff(file: Path) -> Kind:
         raise DocumentError(f"{file.name} is empty", code="empty_file")
     magic = OFFICE_STARTS.get(file.suffix.lower())
     if magic and start.startswith(magic):
-        return Kind.OFFICE
+        return FileKind.OFFICE
     if b"%PDF-" in start:
-        return Kind.PDF
+        return FileKind.PDF
     if _MARKUP.search(start):
         if file.suffix.lower() in HTML_NAMES:
-            return Kind.HTML
+            return FileKind.HTML
         raise DocumentError(f"{file.name} is a web page, not a PDF", code="not_a_pdf")
     raise DocumentError(f"{file.name} is not a PDF", code="not_a_pdf")

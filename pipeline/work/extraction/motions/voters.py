@@ -22,7 +22,7 @@ MAX_LINES = 12
 
 
 @dataclass(frozen=True)
-class Span:
+class Stretch:
     start: int
     end: int
 
@@ -54,17 +54,17 @@ def rest_of_line(text: str, position: int) -> str:
     return text[position : position + REACH].partition("\n")[0]
 
 
-def after(text: str, start: int, until: int) -> Span:
+def after(text: str, start: int, until: int) -> Stretch:
     """A list of voters ends with its sentence, at the next answer (`until`), or with its line."""
     window = text[start : min(start + REACH, until)]
     opened = IN_BRACKETS.match(window) if "(" in window[:12] else None
     if opened:
         begin = window.index("(", opened.end(1) if opened.group(1) else 0) + 1
         closed = window.find(")", begin)
-        return Span(start + begin, start + (closed if closed > 0 else len(window)))
+        return Stretch(start + begin, start + (closed if closed > 0 else len(window)))
     ends = [end for end in (window.find("]"), window.find("\f")) if end >= 0]
     window = window[: min(ends, default=len(window))]
-    return Span(start, start + (_column_end(window) or _end(window)))
+    return Stretch(start, start + (_column_end(window) or _end(window)))
 
 
 def _end(window: str) -> int:
@@ -134,7 +134,7 @@ def is_names(line: str) -> bool:
     )
 
 
-def above(text: str, position: int, since: int) -> Span | None:
+def above(text: str, position: int, since: int) -> Stretch | None:
     """The lines of names that end above a label: the text of a page is not always in the order it is read."""
     line_start = text.rfind("\n", 0, position) + 1
     start = line_start
@@ -143,4 +143,4 @@ def above(text: str, position: int, since: int) -> Span | None:
         if begin < since or begin >= start or not is_names(text[begin:start]):
             break
         start = begin
-    return Span(start, line_start) if start < line_start else None
+    return Stretch(start, line_start) if start < line_start else None

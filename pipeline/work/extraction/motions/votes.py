@@ -86,7 +86,7 @@ def _labelled(text: str, roll: Roll) -> Iterator[Answer]:
     for match, following in zip(labels, [*labels[1:], None], strict=False):
         if match.start() < claimed or _is_aside(text, match):
             continue
-        room = voters.Span(claimed, following.start() if following else len(text))
+        room = voters.Stretch(claimed, following.start() if following else len(text))
         answer = _answer(text, match, roll, room)
         if answer is not None:
             claimed = answer.end
@@ -101,7 +101,7 @@ def _is_aside(text: str, match: Match) -> bool:
     return ";" in match.group() and match.group(2) is None and not lead[-3:].rstrip().endswith(".")
 
 
-def _answer(text: str, match: Match, roll: Roll, room: voters.Span) -> Answer | None:
+def _answer(text: str, match: Match, roll: Roll, room: voters.Stretch) -> Answer | None:
     """The answer at a label; its names stand in the room between the answers before and after it."""
     word = " ".join(match.group(1).lower().split())
     told = number(match.group(2))
@@ -127,7 +127,7 @@ def _leading_count(content: str) -> int | None:
     return int(leading.group(1)) if leading else None
 
 
-def _span(text: str, match: Match, room: voters.Span) -> voters.Span:
+def _span(text: str, match: Match, room: voters.Stretch) -> voters.Stretch:
     """Below or beside the label; above it where nothing follows it and those names are nobody else's."""
     forward = voters.after(text, match.end(), room.end)
     if voters.rest_of_line(text, match.end()).strip():
@@ -142,10 +142,10 @@ def _span(text: str, match: Match, room: voters.Span) -> voters.Span:
 
 def people_of(told: str, roll: Roll) -> tuple[str, ...]:
     """The voters of a list that stands by itself."""
-    return _people(told, voters.Span(0, len(told)), roll)
+    return _people(told, voters.Stretch(0, len(told)), roll)
 
 
-def _people(text: str, span: voters.Span, roll: Roll) -> tuple[str, ...]:
+def _people(text: str, span: voters.Stretch, roll: Roll) -> tuple[str, ...]:
     found: list[str] = []
     for person in name_lists.listed(text, span.start, span.end):
         found += _parted(person.name, roll)
@@ -170,7 +170,7 @@ def _in_brackets(text: str, roll: Roll) -> Iterator[Answer]:
     """`4 ayes (Ruiz, Lee, Ng, Paz), 1 nay (Fox)`, `Ayes (Ruiz and Lee)`."""
     for match in COUNTED_NAMES.finditer(text):
         end = text.find(")", match.end(), match.end() + 400)
-        found = _people(text, voters.Span(match.end(), max(end, match.end())), roll)
+        found = _people(text, voters.Stretch(match.end(), max(end, match.end())), roll)
         count = number(match.group(1))
         if found and (count == len(found) or any(map(roll.knows, found))):
             kind = ANSWERS[" ".join(match.group(2).lower().split())]
@@ -183,7 +183,7 @@ def _against(text: str, roll: Roll, told: Iterable[Tally]) -> Iterator[Answer]:
         following = text[tally.end : tally.end + 120].lstrip()
         if following.startswith("(") and ")" in following:
             start = text.index("(", tally.end) + 1
-            found = _people(text, voters.Span(start, text.index(")", start)), roll)
+            found = _people(text, voters.Stretch(start, text.index(")", start)), roll)
             if found and len(found) == tally.noes and all(map(roll.knows, found)):
                 yield Answer(start, text.index(")", start), NO, found, None)
 

@@ -25,25 +25,25 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Decision:
+class PageDecision:
     method: str
     reason: str
 
 
-def decide(layer: Layer) -> Decision:
+def decide(layer: Layer) -> PageDecision:
     text = tidy(layer.raw)
     characters = visible(text)
     if not characters:
-        return Decision(OCR, "no_text") if layer.objects else Decision(BLANK, "nothing_drawn")
+        return PageDecision(OCR, "no_text") if layer.objects else PageDecision(BLANK, "nothing_drawn")
     if mojibake_share(layer.raw) > MOJIBAKE_SHARE:
-        return Decision(OCR, "mojibake")
+        return PageDecision(OCR, "mojibake")
     if layer.image_share > FULL_PAGE and layer.hidden_share > 0.5:
-        return Decision(OCR, "hidden_layer")
+        return PageDecision(OCR, "hidden_layer")
     seen = characters * (1 - layer.hidden_share)
     if layer.image_share > FULL_PAGE and seen < STAMP_CHARACTERS:
-        return Decision(OCR, "stamp_over_scan")
+        return PageDecision(OCR, "stamp_over_scan")
     if seen < SPARSE_CHARACTERS and (layer.image_share > SPARSE_IMAGE or layer.paths > OUTLINES):
-        return Decision(OCR, "sparse_text")
+        return PageDecision(OCR, "sparse_text")
     if is_word_salad(text):
-        return Decision(OCR, "word_salad")
-    return Decision(TEXT, "text_layer")
+        return PageDecision(OCR, "word_salad")
+    return PageDecision(TEXT, "text_layer")
