@@ -28,7 +28,7 @@ def content_of(paper: Paper) -> bytes | None:
         case Form.HTML:
             return LOGIN_PAGE
         case Form.BROKEN:
-            # Cut off in its first object: a header, and nothing that could be mended.
+            # Cut off in its first object: a header, and nothing that could be repaired.
             return digital(pages(paper))[:40]
         case Form.SCANNED:
             return scanned(pages(paper), paper.path)

@@ -125,7 +125,7 @@ SITE_ACTS = (
         "unstick",
         "Unstick",
         "What the next reconcile would do is done now: lost jobs and coordinators are sent again, counts "
-        "mended. It is remembered as unsticking by hand.",
+        "corrected. It is recorded as unsticking by hand.",
         _keys,
         fits=lambda it: it.site.is_stuck and not it.paused,
     ),

@@ -62,7 +62,7 @@ def ago(moment: datetime | None) -> SafeString:
 
 
 def stage_bars(site: Site) -> SafeString:
-    """Five small bars, one a stage: how much of this run is done, and how much of that failed."""
+    """Five small bars, one per stage: how much of this run is done, and how much of that failed."""
     progress = [(stage, site.progress(stage)) for stage in WORK_STAGES]
     words = (
         "; ".join(_stage_words(stage, part) for stage, part in progress if part.total) or "no work counted"

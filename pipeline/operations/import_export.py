@@ -77,7 +77,7 @@ def export_json(sites: Iterable[Site]) -> str:
 
 
 def export_csv(sites: Iterable[Site]) -> str:
-    """A line a source; a site without sources has one line."""
+    """One line per source; a site without sources has one line."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()

@@ -177,7 +177,7 @@ def _unstick(site_id: str, suspect: Suspect | None, now: datetime, operator: Ope
     site = flow.find_site(site_id)
     if suspect is None:
         reason = explain([site], inspection.read_workforce())[0].reason
-        raise Refused(f"{site_id}: reconcile finds nothing to mend ({reason})")
+        raise Refused(f"{site_id}: reconcile finds nothing to repair ({reason})")
     with transaction.atomic():
         repair = repair_by_hand(suspect, now)
         if repair is None:

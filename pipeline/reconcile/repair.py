@@ -58,13 +58,13 @@ def plan(suspect: Suspect, now: datetime, threshold: timedelta) -> Repair:
     if suspect.not_taken_over:
         return _about(suspect, NOT_TAKEN_OVER, WAITING)
     if suspect.is_running or suspect.site.current_stage == Stage.COMPLETED:
-        return _plan_mending(suspect, now, threshold)
+        return _plan_repair(suspect, now, threshold)
     if suspect.has_ended and not _may_run_again(suspect):
         return _about(suspect, _why_given_up(suspect), GIVEN_UP)
     return _about(suspect, f"a new run from {_first_stage(suspect)}", RECOVERED)
 
 
-def _plan_mending(suspect: Suspect, now: datetime, threshold: timedelta) -> Repair:
+def _plan_repair(suspect: Suspect, now: datetime, threshold: timedelta) -> Repair:
     missing = _what_is_missing(suspect)
     if not missing:
         return _about(suspect, _waiting_words(suspect), WAITING)
@@ -75,7 +75,7 @@ def _plan_mending(suspect: Suspect, now: datetime, threshold: timedelta) -> Repa
 
 
 def repair_site(suspect: Suspect, now: datetime, threshold: timedelta) -> Repair | None:
-    """Mend one site; None when it turned out to have moved by itself."""
+    """Repair one site; None when it turned out to have moved by itself."""
     try:
         return _repair(suspect, now, threshold)
     except Fenced:
@@ -99,7 +99,7 @@ def repair_by_hand(suspect: Suspect, now: datetime) -> Repair | None:
     if not suspect.is_running or not _what_is_missing(suspect):
         return repair_site(suspect, now, timedelta(0))
     with transaction.atomic():
-        done = _mend(suspect, now, Delivery())
+        done = _carry_out(suspect, now, Delivery())
         forget_recoveries(suspect.site)
     return _about(suspect, done, RECOVERED) if done else None
 
@@ -120,7 +120,7 @@ def _repair_running(suspect: Suspect, now: datetime, threshold: timedelta) -> Re
         return _about(suspect, site.attention_reason or tired, GIVEN_UP)
     delivery = Delivery()
     with transaction.atomic():
-        done = _mend(suspect, now, delivery)
+        done = _carry_out(suspect, now, delivery)
     if not delivery.arrived:
         return _about(suspect, NOT_SENT, ERROR)
     # After the repair, in statements of their own: no lock on the site is held while others are waited for.
@@ -144,7 +144,7 @@ class Delivery:
         self.arrived = self.arrived and took
 
 
-def _mend(suspect: Suspect, now: datetime, delivery: Delivery) -> str:
+def _carry_out(suspect: Suspect, now: datetime, delivery: Delivery) -> str:
     """Ledger first, then the site, as every finishing job does; what was done, in words."""
     site, run_id = suspect.site, suspect.site.run_id or 0
     ended = end_lost_attempts(suspect.lost, now)
@@ -158,7 +158,7 @@ def _mend(suspect: Suspect, now: datetime, delivery: Delivery) -> str:
     done = {
         f"{ended} lost workers": ended,
         f"{renewed} jobs sent again": renewed,
-        f"{recounted} counters mended": recounted,
+        f"{recounted} counters corrected": recounted,
         "an early claim taken back": released,
         "coordinator sent": seq is not None,
     }
@@ -201,7 +201,7 @@ def _recount_only(suspect: Suspect) -> Repair | None:
         return None
     with transaction.atomic():
         wrong = recount(suspect.site.pk, suspect.site.run_id)
-    return _about(suspect, f"{wrong} counters mended", RECOVERED) if wrong else None
+    return _about(suspect, f"{wrong} counters corrected", RECOVERED) if wrong else None
 
 
 # ---- A run that has failed, or none -------------------------------------------------------------------

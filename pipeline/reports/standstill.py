@@ -44,7 +44,7 @@ class Waiting:
 
 
 def explain(sites: Sequence[Site], force: Workforce) -> list[Standstill]:
-    """One reason a site, in three queries and one look at the queue, however many there are."""
+    """One reason per site, in three queries and one look at the queue, however many there are."""
     runs = Run.objects.in_bulk([site.run_id for site in sites if site.run_id])
     open_rows = _open_rows(sites)
     claimed = {site.pk: _coordinator(site) for site in sites if site.run_id and site.coordinator_enqueued}
@@ -141,7 +141,7 @@ def _coordinating(live: str | None, force: Workforce) -> tuple[str, str]:
 def _waiting(rows: Waiting, force: Workforce) -> tuple[str, str]:
     if rows.status == Status.IN_PROGRESS:
         if rows.live in LIVE:
-            return f"{rows.count} in work since {clock(rows.since)}", ""
+            return f"{rows.count} running since {clock(rows.since)}", ""
         return f"worker lost in {rows.stage}; {NEXT_RECONCILE} try it again", "reconcile"
     if rows.retry_at and rows.retry_at > timezone.now():
         return f"waiting for {plural(rows.count, 'retry', 'retries')} at {clock(rows.retry_at)}", ""

@@ -138,7 +138,7 @@ def renew_lost_coordinator(site: Site) -> int | None:
     return coordinator_seq(site.pk) if renewed else None
 
 
-# ---- How often a run was mended, and whether a person must look ---------------------------------------
+# ---- How often a run was repaired, and whether a person must look ---------------------------------------
 
 
 def note_recovery(run_id: int, progress: str) -> None:

@@ -45,7 +45,7 @@ def verify(*, with_files: bool = False, fix: bool = False, with_preflight: bool 
     report = Verification(checked=["schema"], problems=list(schema.problems(may_wait=DROPS)))
     report.notes += _pending_drops()
     if not schema.is_usable():
-        why = "mend the schema first, then verify again"
+        why = "fix the schema first, then verify again"
         report.problems.append(Problem("the data could not be checked", 1, why))
         return report
     report.checked += ["ledger", "queries"]

@@ -19,35 +19,48 @@ from sites.stages import Stage
 from sites.storage import SiteFiles, in_writing, share
 
 DAMAGED = ".damaged"
-ORPHAN_FOLDER = "folders of sites that do not exist"
-NO_DATABASE = "compiled sites without their database"
-FEWER_COMPILED = "compiled documents with fewer pages than were read"
-FEWER_PUBLISHED = "published documents with fewer pages than were read"
-BAD_PATH = "names that cannot be in storage"
-DANGLING = "links that lead nowhere"
-# What can be found, and what mends it.
-MENDS = {
-    "fetched documents without their file": "verify --files --fix has the next run fetch them again",
-    "files that are not of the size that was fetched": "verify --files --fix keeps them as *.damaged and "
-    "has the next run fetch them again",
-    "read documents without their text": "verify --files --fix has the next run read them again",
-    "files that no document has": "verify --files --fix makes documents of them",
-    "texts that no document has": "verify --files --fix makes documents of them",
-    NO_DATABASE: "start the site from compilation",
-    FEWER_COMPILED: "start the site from compilation",
-    FEWER_PUBLISHED: "start the site from compilation",
-    BAD_PATH: "correct the path by hand; nothing in Clerk writes such a one",
-    DANGLING: "bring back what they lead to, or remove them",
-    ORPHAN_FOLDER: "add the site, or move the folder away",
-}
-MISSING_FILE, WRONG_SIZE, MISSING_TEXT, FILE_ALONE, TEXT_ALONE = list(MENDS)[:5]
+
+
+@dataclass(frozen=True)
+class FileCheck:
+    """What can be found in storage, and what repairs it."""
+
+    name: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+RECOMPILE = "start the site from compilation"
+ADOPT = "verify --files --fix makes documents of them"
+MISSING_FILE = FileCheck(
+    "fetched documents without their file", "verify --files --fix has the next run fetch them again"
+)
+WRONG_SIZE = FileCheck(
+    "files that are not of the size that was fetched",
+    "verify --files --fix keeps them as *.damaged and has the next run fetch them again",
+)
+MISSING_TEXT = FileCheck(
+    "read documents without their text", "verify --files --fix has the next run read them again"
+)
+FILE_ALONE = FileCheck("files that no document has", ADOPT)
+TEXT_ALONE = FileCheck("texts that no document has", ADOPT)
+NO_DATABASE = FileCheck("compiled sites without their database", RECOMPILE)
+FEWER_COMPILED = FileCheck("compiled documents with fewer pages than were read", RECOMPILE)
+FEWER_PUBLISHED = FileCheck("published documents with fewer pages than were read", RECOMPILE)
+BAD_PATH = FileCheck(
+    "names that cannot be in storage", "correct the path by hand; nothing in Clerk writes such a one"
+)
+DANGLING = FileCheck("links that lead nowhere", "bring back what they lead to, or remove them")
+ORPHAN_FOLDER = FileCheck("folders of sites that do not exist", "add the site, or move the folder away")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong. `fix` is None where nothing here can mend it."""
+    """One thing that is wrong. `fix` is None where nothing here can repair it."""
 
-    check: str
+    check: FileCheck
     site_id: str
     what: str
     fix: Callable[[], None] | None = None
@@ -63,20 +76,20 @@ class Fixed:
 
 
 def problems(findings: Iterable[Finding]) -> Iterator[Problem]:
-    by_check: dict[str, list[Finding]] = {}
+    by_check: dict[FileCheck, list[Finding]] = {}
     for finding in findings:
         by_check.setdefault(finding.check, []).append(finding)
     for check, found in by_check.items():
-        yield from among(check, found, MENDS[check])
+        yield from among(check.name, found, check.remedy)
 
 
 def fix(findings: Iterable[Finding]) -> Fixed:
-    """Mend what can be mended. No file is removed; a site that runs is left for later."""
+    """Repair what can be repaired. No file is removed; a site that runs is left for later."""
     fixed = Fixed()
     for finding in findings:
         try:
             if finding.fix is None:
-                raise Fenced(f"{finding} cannot be mended here")
+                raise Fenced(f"{finding} cannot be repaired here")
             finding.fix()
         except Fenced:
             fixed.left.append(finding)

@@ -1,4 +1,4 @@
-"""What a check found, how often, and how to mend it."""
+"""What a check found, how often, and how to fix it."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -18,7 +18,7 @@ class Problem:
 
     def __str__(self) -> str:
         among = f" ({'; '.join(self.examples)}{'; …' if self.count > len(self.examples) else ''})"
-        return f"{self.check}: {self.count}{among if self.examples else ''}. To mend: {self.mend}"
+        return f"{self.check}: {self.count}{among if self.examples else ''}. To fix: {self.mend}"
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -1,4 +1,4 @@
-"""One fault test: set the sites going, make trouble, let reconcile mend, wait for the end, judge."""
+"""One fault test: set the sites going, make trouble, let reconcile repair, wait for the end, judge."""
 
 import random
 import time

@@ -217,7 +217,7 @@ def test_skip_and_undo(manage, ended):
 def test_unstick(manage, in_ocr, run_jobs):
     healthy = manage("unstick_site", "alameda.ca")
     assert healthy.code == 1
-    assert "nothing to mend" in healthy.err
+    assert "nothing to repair" in healthy.err
     django_rq.get_connection("high").flushdb()
     long_ago = timezone.now() - timedelta(hours=3)
     DocumentState.objects.filter(pipeline="ocr").update(updated_at=long_ago)

@@ -1,4 +1,4 @@
-"""Every kind of loss, made on purpose, and the pass of reconcile that mends it."""
+"""Every kind of loss, made on purpose, and the pass of reconcile that repairs it."""
 
 import uuid
 from datetime import timedelta

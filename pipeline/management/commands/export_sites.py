@@ -13,7 +13,7 @@ STDOUT = Path("-")
 
 
 class Command(OperatorCommand):
-    help = "Write every site and its sources as CSV (a line a source) or JSON."
+    help = "Write every site and its sources as CSV (one line per source) or JSON."
     examples = """\
 examples:
   manage.py export_sites sites.csv

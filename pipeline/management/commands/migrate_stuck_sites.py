@@ -47,7 +47,7 @@ the database cannot be read.
         self._print_json(report) if json else self._print(report)
         if report.unreadable:
             raise CommandError(
-                f"{len(report.unreadable)} sites were left as they were; mend their storage and run again"
+                f"{len(report.unreadable)} sites were left as they were; fix their storage and run again"
             )
 
     @contextmanager

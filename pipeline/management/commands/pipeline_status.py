@@ -58,7 +58,7 @@ the sites and the checks are still of all.
             metavar="N",
             help="failures and sites to list (default 10)",
         )
-        parser.add_argument("--json", action="store_true", help="one JSON object; with --watch one a line")
+        parser.add_argument("--json", action="store_true", help="one JSON object; with --watch one per line")
         parser.add_argument(
             "--watch", nargs="?", type=float, const=2.0, metavar="SECONDS", help="again and again (default 2)"
         )

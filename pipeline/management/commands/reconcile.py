@@ -36,7 +36,7 @@ def _is_news(repair: Repair, said: set[tuple[str, str]]) -> bool:
 class Command(OperatorCommand):
     help = (
         "Find sites that stopped moving and move them on: lost jobs, lost coordinators, wrong counts. "
-        "Exit code 0: all is well or was mended; 1: a site needs a person; 2: could not look."
+        "Exit code 0: all is well or was repaired; 1: a site needs a person; 2: could not look."
     )
     examples = """\
 examples:

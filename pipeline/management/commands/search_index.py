@@ -54,7 +54,7 @@ Exit code 0: done, or no difference; 1: --check found differences; 2: the index 
             self.stdout.write(str(difference))
         if found:
             raise CommandError(
-                f"{len(found)} differences; `manage.py search_index` mends them", returncode=FAILED
+                f"{len(found)} differences; `manage.py search_index` fixes them", returncode=FAILED
             )
         return f"the index is what is deployed: {_shape(root)}"
 

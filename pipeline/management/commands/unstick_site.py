@@ -1,4 +1,4 @@
-"""Mend sites now, without waiting for the next reconcile."""
+"""Repair sites now, without waiting for the next reconcile."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from pipeline.operations.interventions import Operator
 
 class Command(OperatorCommand):
     help = (
-        "Do to these sites what the next reconcile would do: send lost jobs and coordinators again, mend "
+        "Do to these sites what the next reconcile would do: send lost jobs and coordinators again, correct "
         "counts. Recorded as an intervention, which the pre-flight of the drops counts."
     )
     examples = """\

@@ -32,7 +32,9 @@ examples:
             "--apply-migrations", action="store_true", help="bring the schema up to date first"
         )
         parser.add_argument("--files", action="store_true", help="compare the ledger with storage, both ways")
-        parser.add_argument("--fix", action="store_true", help="with --files: mend what loses no file")
+        parser.add_argument(
+            "--fix", action="store_true", help="with --files: fix what can be fixed without losing a file"
+        )
         parser.add_argument("--quiet", action="store_true", help="print nothing while all holds: for cron")
         parser.add_argument("--preflight", action="store_true", help="may the old table and columns go?")
 
@@ -48,7 +50,7 @@ examples:
         **options: Any,
     ) -> None:
         if fix and not files:
-            raise CommandError("--fix mends files: use it together with --files", returncode=2)
+            raise CommandError("--fix repairs files: use it together with --files", returncode=2)
         try:
             connection.ensure_connection()
             if apply_migrations:
@@ -60,7 +62,7 @@ examples:
             self._print(report, json)
         if not report.ok:
             failed = len(report.problems) + sum(not criterion.ok for criterion in report.preflight)
-            raise CommandError(f"{failed} things do not hold", returncode=1)
+            raise CommandError(f"{failed} checks failed", returncode=1)
 
     def _apply_migrations(self, quiet: bool) -> None:
         try:
@@ -78,7 +80,7 @@ examples:
         if as_json:
             return self.stdout.write(json.dumps(report.as_json()))
         for line in report.mended:
-            self.stdout.write(f"mended  {line}")
+            self.stdout.write(f"fixed  {line}")
         for problem in report.problems:
             self.stdout.write(f"wrong   {problem}")
         for note in report.notes:

@@ -1,4 +1,4 @@
-"""Reads the page texts a document has: one file a page, or one file for all of it as the old system wrote."""
+"""Reads the page texts of a document: one file per page, or one for all of it as the old system wrote."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Publishes to a folder: a link a site, swapped in one step, to one of the versions that are kept."""
+"""Publishes to a folder: a link per site, swapped in one step, to one of the versions that are kept."""
 
 import fcntl
 import json

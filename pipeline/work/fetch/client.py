@@ -28,7 +28,7 @@ HEAD_BYTES = 1024 * 1024
 
 @cache
 def _tls() -> ssl.SSLContext:
-    """Certificates are always checked. Reading them takes long enough to do it once a process."""
+    """Certificates are always checked. Reading them takes long enough to do it once per process."""
     return httpx.create_ssl_context()
 
 

@@ -1,4 +1,4 @@
-"""What a listing is made of: one reference a document, and the words that tell kinds apart."""
+"""What a listing is made of: one reference per document, and the words that tell kinds apart."""
 
 import datetime as dt
 import re

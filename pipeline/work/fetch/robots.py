@@ -1,4 +1,4 @@
-"""robots.txt: asked once a day a host, remembered for all workers."""
+"""robots.txt: asked once a day per host, remembered for all workers."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The OCR stage: a document becomes one text file a page."""
+"""The OCR stage: a document becomes one text file per page."""
 
 from pipeline.work.ocr.again import read_again
 from pipeline.work.ocr.document import read_document

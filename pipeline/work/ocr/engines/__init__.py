@@ -30,7 +30,7 @@ class EngineSetup:
     options: OcrOptions
 
 
-# A page's grey image and its resolution in; the reading out. Built once a document, called once a page.
+# A page's grey image and its resolution in; the reading out. Built once per document, called once per page.
 Engine = Callable[[Image.Image, int], Recognition]
 
 # The degrees a page must be turned clockwise to stand upright; None when it cannot be told.

@@ -1,4 +1,4 @@
-"""Tesseract as a program, one process a page, for where tesserocr cannot be had."""
+"""Tesseract as a program, one process per page, for where tesserocr cannot be had."""
 
 import os
 

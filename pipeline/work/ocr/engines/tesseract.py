@@ -88,7 +88,7 @@ def _wheel(path: str) -> str | None:
 
 
 def from_table(table: str, width: int, height: int) -> Recognition:
-    """Tesseract's TSV as text (a line a line, an empty one between paragraphs), boxes and mean confidence."""
+    """Tesseract's TSV as text (line by line, an empty one between paragraphs), boxes and mean confidence."""
     words: list[Word] = []
     text: list[str] = []
     last_line = last_paragraph = None

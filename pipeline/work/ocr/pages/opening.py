@@ -1,4 +1,4 @@
-"""Opening a PDF: pdfium first, then mended by pypdf, then what can be salvaged."""
+"""Opening a PDF: pdfium first, then repaired by pypdf, then what can be salvaged."""
 
 from collections.abc import Iterator
 from pathlib import Path
