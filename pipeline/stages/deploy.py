@@ -65,7 +65,7 @@ def deploy_site(
     `before` is the last word before readers see it: a job of a run that is over stops there. So does one that
     would show them much less, unless a person said that it may.
     """
-    files = SiteFiles.of(site_id)
+    site, files = Site.objects.get(pk=site_id), SiteFiles.of(site_id)
     _pull(files)
     remove_old(output.parent, "deploy-*.db")
     try:
@@ -76,7 +76,7 @@ def deploy_site(
             publications.refuse_much_less(
                 site_id, publications.published_now(site_id, databases_dir()), holds
             )
-        published = _publish(site_id, began, output, assembled.digest, before)
+        published = _publish(site, began, output, assembled.digest, before)
     finally:
         output.unlink(missing_ok=True)
     return Deployed(facts=assembled.facts, **asdict(holds), **asdict(published))
@@ -103,13 +103,12 @@ class _Published:
 
 
 def _publish(
-    site_id: str, began: datetime, output: Path, digest: str, before: Callable[[], None]
+    site: Site, began: datetime, output: Path, digest: str, before: Callable[[], None]
 ) -> _Published:
     """Without what is taken down, to every target; then the hooks."""
-    gone = taken_down_ids(site_id)
+    site_id, gone = site.pk, taken_down_ids(site.pk)
     version = deploy.version_of(began, digest_without(digest, withdraw_documents(output, gone)))
-    about = deploy.datasette_metadata(site_info(Site.objects.get(pk=site_id)))
-    release = Release(site_id, version, output, about)
+    release = Release(site_id, version, output, deploy.datasette_metadata(site_info(site)))
     published = deploy.publish(release, target_urls(), before)
     # Taken down while this was being published: whoever did it found the version before.
     withdraw(site_id, taken_down_ids(site_id) - gone)

@@ -10,7 +10,7 @@ import pypdfium2
 from pipeline.errors import DocumentError
 from pipeline.work.ocr.engines import EngineSetup
 from pipeline.work.ocr.model import BLANK, DAMAGED, FAILED, OCR, SALAD, TEXT, PageText
-from pipeline.work.ocr.pages.deciding import Decision, decide
+from pipeline.work.ocr.pages.deciding import PageDecision, decide
 from pipeline.work.ocr.pages.hyphens import rejoined
 from pipeline.work.ocr.pages.judging import glued_share, is_word_salad, sanity, tidy, visible
 from pipeline.work.ocr.pages.looking import Looker
@@ -46,7 +46,7 @@ class Reader:
         layer, written = layer_of(page)
         decision = decide(layer)
         if self._ignore_text and decision.method == TEXT:
-            decision = Decision(OCR, "asked_for")
+            decision = PageDecision(OCR, "asked_for")
         known = PageText(
             number, tidy(written.text), TEXT, decision.reason, rotation=written.turn, words=written.words
         )
