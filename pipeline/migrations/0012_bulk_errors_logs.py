@@ -1,9 +1,14 @@
 """Acts on many, error groups, the log of jobs, and looks at addresses."""
 
+from importlib import import_module
+
 import django.db.models.deletion
 from django.db import migrations, models
 
 import pipeline.indexes
+
+# SQLite writes the whole table anew for a new column, and its triggers go with the old one.
+legal_moves = import_module("pipeline.migrations.0002_legal_moves")
 
 
 class Migration(migrations.Migration):
@@ -13,6 +18,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        migrations.RunPython(migrations.RunPython.noop, legal_moves.create),
         migrations.CreateModel(
             name="BulkAct",
             fields=[
@@ -295,4 +301,5 @@ class Migration(migrations.Migration):
             model_name="logline",
             index=pipeline.indexes.NamedIndex(fields=["at"], name="idx_log_lines_at"),
         ),
+        migrations.RunPython(legal_moves.create, migrations.RunPython.noop),
     ]
