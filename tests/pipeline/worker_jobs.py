@@ -59,7 +59,7 @@ def leave_a_child_and_die(folder: str) -> None:
     child = os.fork()
     if child == 0:
         os.setsid()
-        time.sleep(60)
+        time.sleep(600)
         os._exit(0)
     (Path(folder) / "left").write_text(str(child))
     os.kill(os.getpid(), signal.SIGKILL)
