@@ -15,7 +15,17 @@ from django.db.models import F, QuerySet, Window
 from django.db.models.functions import RowNumber
 from django.utils import timezone
 
-from pipeline.models import Adoption, Alarm, Notification, ReconcileRun, Run, WebhookDelivery
+from pipeline.models import (
+    Adoption,
+    Alarm,
+    BulkAct,
+    ErrorDay,
+    Look,
+    Notification,
+    ReconcileRun,
+    Run,
+    WebhookDelivery,
+)
 from pipeline.operations import purging, tidying
 from pipeline.state.pruning import forget_runs
 from sites.models import Site
@@ -80,6 +90,9 @@ def _tables() -> Iterator[tuple[str, str, Old]]:
     yield "deliveries", "webhook deliveries", _deliveries
     yield "alarms", "alarms that are over", partial(_before, Alarm, "resolved_at")
     yield "deliveries", "messages about alarms", _notifications
+    yield "acts", "acts on many that are over", partial(_before, BulkAct, "finished_at")
+    yield "looks", "looks at addresses", partial(_before, Look, "began_at")
+    yield "errors", "days of error groups", partial(_before, ErrorDay, "day")
     yield "sessions", "sessions that are over", lambda now: Session.objects.filter(expire_date__lt=now)
     for model in (AccessAttempt, AccessFailureLog, AccessLog):
         yield "logins", f"{model._meta.verbose_name_plural}", partial(_before, model, "attempt_time")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from pipeline import flow, protocol
+from pipeline import dispatch, flow, protocol
 from pipeline.models import DocumentState, Run, Status
 from pipeline.queue import sending
 from pipeline.reconcile import reconcile
@@ -131,7 +131,7 @@ def drive(site, run_jobs, reconcile_later) -> None:
     ("module", "name"),
     [
         (protocol, "_follow_up"),  # a job's finish is committed, nothing of what it set free is queued
-        (flow, "deliver"),  # the site has moved on, none of the next stage's jobs is queued
+        (dispatch, "deliver"),  # the site has moved on, none of the next stage's jobs is queued
         (sending, "send_coordinator"),  # the coordinator is claimed and committed, and never sent
     ],
 )

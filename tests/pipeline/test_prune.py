@@ -10,7 +10,19 @@ from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from pipeline import flow
-from pipeline.models import DocumentState, ReconcileRun, Run, RunStage, Webhook, WebhookDelivery
+from pipeline.models import (
+    BulkAct,
+    DocumentState,
+    ErrorDay,
+    ErrorGroup,
+    LogLine,
+    Look,
+    ReconcileRun,
+    Run,
+    RunStage,
+    Webhook,
+    WebhookDelivery,
+)
 from pipeline.operations import pruning
 from pipeline.operations.pruning import prune
 from pipeline.stages.shared_files import shared
@@ -57,6 +69,7 @@ def test_of_old_runs_the_newest_few_stay_and_the_ledger_loses_no_row(old_runs):
 
     assert list(Run.objects.order_by("-pk").values_list("pk", flat=True)) == newest
     assert set(RunStage.objects.values_list("run_id", flat=True)) == set(newest)
+    assert set(LogLine.objects.values_list("run_id", flat=True)) <= set(newest)
     assert DocumentState.objects.count() == rows
     assert pruned("runs") == {}
     assert_counters_equal_ledger()
@@ -205,3 +218,26 @@ def test_the_trouble_of_one_part_stops_no_other(old_runs, monkeypatch):
 
     assert done["files that killed processes left"].error == "the disk is away"
     assert done["runs"].count == 4
+
+
+def test_acts_on_many_looks_and_days_of_errors_go_when_they_are_old(settings):
+    settings.KEEP_HISTORY_DAYS = 90
+    for days in (10, 100):
+        then = years_ago(days)
+        act = BulkAct.objects.create(
+            act="retry", label="Retry", began_at=then, updated_at=then, finished_at=then
+        )
+        act.items.create(key="alameda.ca")
+        Look.objects.create(url=f"https://{days}.example", began_at=then)
+        group, _ = ErrorGroup.objects.get_or_create(
+            fingerprint="0" * 16,
+            defaults={"code": "corrupt", "stage": "ocr", "first_seen": then, "last_seen": then},
+        )
+        ErrorDay.objects.create(group=group, day=then.date(), count=1)
+    BulkAct.objects.create(act="retry", label="Still at it", began_at=years_ago(100), updated_at=years_ago(1))
+
+    assert sum(pruned("acts", "looks", "errors").values()) == 3
+
+    assert {act.label for act in BulkAct.objects.all()} == {"Retry", "Still at it"}
+    assert [look.url for look in Look.objects.all()] == ["https://10.example"]
+    assert (ErrorDay.objects.count(), ErrorGroup.objects.count()) == (1, 1)
