@@ -3,10 +3,11 @@
 import os
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 
 from django.conf import settings
 
-from pipeline.errors import PipelineError
+from pipeline.errors import DocumentError, PipelineError, TargetError
 from pipeline.stages.decisions import HowRead, how_read
 from pipeline.stages.documents import document_of
 from pipeline.stages.shared_files import shared
@@ -24,6 +25,7 @@ def run(attempt: Attempt) -> Finished:
     file, text_dir = files.file(document.path), files.text_dir(document.path)
     with shared() as storage:
         storage.pull(file)
+    _require(file, files.root)
     wanted = how_read(document)
     read = ocr.read_document(
         file,
@@ -47,6 +49,14 @@ def run(attempt: Attempt) -> Finished:
         Document.objects.filter(pk=document.pk).update(pages=read.pages)
 
     return Finished(facts, record)
+
+
+def _require(file: Path, root: Path) -> None:
+    """A file that is gone does not come back by itself. A site's whole folder may: with the disk it is on."""
+    if not root.is_dir():
+        raise TargetError(f"{root} is not there; is the storage mounted?", code="storage")
+    if not file.exists():
+        raise DocumentError(f"{file.name} is not in storage", code="missing_file")
 
 
 def engine_faults(languages: Iterable[str]) -> list[str]:

@@ -81,3 +81,23 @@ def test_a_sites_languages_reach_the_engine(make_site, make_documents, run_jobs)
     assert (row.status, row.error_code) == (Status.FAILED_RETRYABLE, "language_missing")
     assert row.attempt_count == 0
     assert "tlh.traineddata" in row.error_message
+
+
+@pytest.mark.parametrize(
+    ("folder", "ends"),
+    [(True, (Status.FAILED_TERMINAL, "missing_file", 1)), (False, (Status.FAILED_RETRYABLE, "storage", 0))],
+    ids=["the file", "the whole folder of the site"],
+)
+def test_a_file_that_is_gone_fails_for_good_and_storage_that_is_gone_waits(
+    make_site, make_documents, run_jobs, folder, ends
+):
+    site = make_site()
+    [document] = make_documents(site, ["Minutes"])
+    if folder:
+        SiteFiles.of(site.pk).root.mkdir(parents=True)
+
+    flow.start(site.pk, first=Stage.OCR)
+    run_jobs(only="ocr")
+
+    row = DocumentState.objects.get(document=document, pipeline=Stage.OCR)
+    assert (row.status, row.error_code, row.attempt_count) == ends
