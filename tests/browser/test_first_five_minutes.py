@@ -38,7 +38,7 @@ def test_from_the_failure_to_its_end(open_page, ended, run_jobs):
     expect(page.get_by_text("corrupt").first).to_be_visible()
     shoot(page, "failures")
     page.locator("#result_list tbody a").first.click()
-    expect(page.get_by_text("DocumentError: this PDF is broken")).to_be_visible()
+    expect(page.locator(".failure-why")).to_contain_text("DocumentError: this PDF is broken")
     shoot(page, "failure")
 
     # Retry it, having been told what that means.
