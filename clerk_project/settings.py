@@ -253,7 +253,8 @@ DEFAULT_FROM_EMAIL = env("EMAIL_FROM", "clerk@localhost")
 # Where people reach Clerk. What is sent from a command has no request that could tell.
 PUBLIC_URL = env("PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
 if urlsplit(PUBLIC_URL).scheme not in ("http", "https") or not urlsplit(PUBLIC_URL).netloc:
-    raise ImproperlyConfigured(f"PUBLIC_URL={redacted(PUBLIC_URL)}: expected https://host")
+    # The value itself may hold a password.
+    raise ImproperlyConfigured("PUBLIC_URL: expected https://host")
 
 # ---- Who gets in -----------------------------------------------------------------------------------
 

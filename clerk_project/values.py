@@ -82,4 +82,6 @@ def envnetworks(name: str) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network
     try:
         return [ipaddress.ip_network(each) for each in envlist(name)]
     except ValueError as error:
-        raise ImproperlyConfigured(f"{name}: expected networks such as 10.1.0.0/16 ({error})") from error
+        raise ImproperlyConfigured(
+            f"{name}={redacted(env(name))}: expected networks such as 10.1.0.0/16"
+        ) from error

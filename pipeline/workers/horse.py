@@ -27,8 +27,7 @@ class Horse:
         self.pid = os.fork()
         if self.pid == 0:
             self._line.close()
-            # What a job starts must not hold the line: its end is how the worker hears of this one's death.
-            os.register_at_fork(after_in_child=theirs.close)
+            let_go_in_children(theirs.fileno())
             live(theirs)
         theirs.close()
 
@@ -81,6 +80,20 @@ class Horse:
             return os.wait4(self.pid, options)
         except ChildProcessError:
             return None, None, None
+
+
+def let_go_in_children(line: int) -> None:
+    """What a job starts must not hold the line: its end is how the worker hears of this process's death.
+
+    By its number: a socket that is being read as a file closes only together with that.
+    """
+    held = [line]
+
+    def let_go() -> None:
+        if held:
+            os.close(held.pop())
+
+    os.register_at_fork(after_in_child=let_go)
 
 
 def memory_mb() -> float:

@@ -105,13 +105,13 @@ class StayingWorker(PipelineWorker):
             os._exit(code)
 
     def _obey(self, line: socket.socket) -> None:
-        threads = threading.active_count()
+        threads, memory = threading.active_count(), memory_mb()
         for done, order in enumerate(orders_of(line), start=1):
             self._do(**json.loads(order))
             stays = (
                 not NotedLimit.struck
                 and done < settings.WORKER_MAX_JOBS
-                and memory_mb() < settings.WORKER_MAX_MB
+                and memory_mb() - memory < settings.WORKER_MAX_MB
                 and threading.active_count() <= threads
             )
             line.sendall(FREE if stays else LEAVING)

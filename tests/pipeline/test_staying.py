@@ -113,7 +113,7 @@ def test_after_so_many_jobs_it_is_replaced(queue, tmp_path, noted, settings):
 
 @pytest.mark.parametrize("leftover", [worker_jobs.take_memory, worker_jobs.leave_a_thread])
 def test_a_process_that_keeps_what_it_should_not_is_replaced(queue, tmp_path, noted, settings, leftover):
-    settings.WORKER_MAX_MB = 400
+    settings.WORKER_MAX_MB = 300
     note(queue, tmp_path, "before")
     queue.enqueue(leftover)
     note(queue, tmp_path, "after")
