@@ -317,3 +317,13 @@ def a_worker():
     worker.register_birth()
     yield worker
     worker.register_death()
+
+
+def test_from_a_later_stage_only_sites_with_documents_are_started(manage, make_site, make_documents):
+    make_documents(make_site("with.ca"), ["Minutes"])
+    make_site("without.ca")
+
+    out = manage("run_pipeline", "--all", "--from", "compilation", "--dry-run").out
+
+    assert ("with.ca" in out, "without.ca" in out) == (True, False)
+    assert "without.ca" in manage("run_pipeline", "--all", "--dry-run").out

@@ -26,7 +26,7 @@ from pipeline.operations.interventions import ActOutcome, Operator
 from pipeline.queue import sending
 from pipeline.reports.beginning import Beginning, look_ahead
 from pipeline.reports.wording import plural
-from sites.models import Site
+from sites.models import Document, Site
 from sites.stages import Stage
 
 INTERRUPTED = 130
@@ -133,7 +133,9 @@ start. 130: you stopped watching; the runs go on.
             )
 
 
-def choose(*, sites: list[str], all: bool, stale: int | None, restart: bool, **_: Any) -> list[str]:
+def choose(
+    *, sites: list[str], all: bool, stale: int | None, restart: bool, first: str, **_: Any
+) -> list[str]:
     if bool(sites) + all + (stale is not None) != 1:
         raise CommandError("say which sites: name some, or --all, or --stale N", returncode=COULD_NOT)
     if sites:
@@ -141,6 +143,8 @@ def choose(*, sites: list[str], all: bool, stale: int | None, restart: bool, **_
     waiting = Site.objects.filter(paused_at=None).most_stale_first()
     if not restart:
         waiting = waiting.filter(~Exists(_running()))
+    if first != Stage.FETCH:  # a site without documents has nothing there, and says so already
+        waiting = waiting.filter(Exists(Document.objects.filter(site=OuterRef("pk"))))
     names = waiting.values_list("pk", flat=True)
     return list(names[:stale])
 
