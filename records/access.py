@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponseBase
 from django.urls import reverse
 from django.utils.cache import patch_cache_control
 
-from pipeline.permissions import LOOK, OPERATE
+from pipeline.permissions import LOOK
 
 PUBLIC_SECONDS = 60
 
@@ -28,10 +28,6 @@ def is_staff(request: HttpRequest) -> bool:
 
 def may_read(request: HttpRequest) -> bool:
     return is_public() or (is_staff(request) and request.user.has_perm(LOOK))
-
-
-def may_operate(request: HttpRequest) -> bool:
-    return is_staff(request) and request.user.has_perm(OPERATE)
 
 
 def readers(view: View) -> View:

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from django.core.management.color import no_style
-from django.db import DatabaseError, connection, connections, models
+from django.db import DatabaseError, connection, models
 from django.utils.duration import duration_iso_string
 
 from pipeline.backup import moment
@@ -122,7 +122,3 @@ def _row(model: type[models.Model], values: list[Any]) -> models.Model:
 
 def _value(field: models.Field, value: Any) -> Any:
     return value if isinstance(field, models.JSONField) else field.to_python(value)
-
-
-def vendor_of(alias: str) -> str:
-    return connections[alias].vendor
